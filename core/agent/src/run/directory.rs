@@ -42,15 +42,6 @@ impl<'a> Rows<'a> {
         }
     }
 
-    async fn look_up_recipient(
-        &self,
-        written: &str,
-        me: &Principal,
-    ) -> sqlx::Result<Result<String, ToolError>> {
-        let mut conn = self.pool.acquire().await?;
-        people::resolve_recipient(&mut conn, self.tenant, self.platform, self.workspace, written, me).await
-    }
-
     /// Answers from a list that is still being refreshed: a match needs confirmation, and a missing person can still
     /// come.
     async fn downgrade_stale_result(
@@ -82,14 +73,14 @@ impl Directory for Rows<'_> {
         written: &str,
         me: &Principal,
     ) -> Result<Result<String, ToolError>, NodeError> {
-        let is_up_to_date = !names::is_name(written) || self.lists.are_fresh().await?;
-        let found = self.look_up_recipient(written, me).await?;
+        let resolve = || self.lists.resolve_recipient(self.platform, self.workspace, written, me);
+        let (found, is_up_to_date) = resolve().await?;
         // If there are several, the person picks one.
         if is_up_to_date || matches!(found, Err(ToolError::Ambiguous { .. })) {
             return Ok(found);
         }
         let fresh = self.lists.refresh().await?;
-        let found = self.look_up_recipient(written, me).await?;
+        let (found, _) = resolve().await?;
         if fresh {
             Ok(found)
         } else {

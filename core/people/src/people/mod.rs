@@ -85,15 +85,28 @@ pub async fn resolve_recipient(
     written: &str,
     me: &Principal,
 ) -> sqlx::Result<Result<String, ToolError>> {
+    Ok(resolve_with_lists(conn, tenant, platform, workspace, written, me, &[]).await?.0)
+}
+
+/// The same, and how old the lists of people of `platforms` are, if it searched people by name.
+async fn resolve_with_lists(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    written: &str,
+    me: &Principal,
+    platforms: &[String],
+) -> sqlx::Result<(Result<String, ToolError>, Vec<sql::Reading>)> {
     if let Some(user) = names::parse_mention(written) {
         let person = sql::find_by_user(conn, tenant, platform, workspace, user).await?;
-        return Ok(names::email_of_mentioned(person.as_ref()));
+        return Ok((names::email_of_mentioned(person.as_ref()), Vec::new()));
     }
-    let people = match names::search_words(written) {
-        Some(words) => sql::find_by_name(conn, tenant, platform, workspace, &words).await?,
-        None => Vec::new(),
+    let (people, lists) = match names::search_words(written) {
+        Some(words) => sql::find_by_name(conn, tenant, platform, workspace, &words, platforms).await?,
+        None => (Vec::new(), Vec::new()),
     };
-    Ok(names::resolve(written, me, &people))
+    Ok((names::resolve(written, me, &people), lists))
 }
 
 /// Returns the people who have this address, as choices.

@@ -8,12 +8,13 @@ use chrono::TimeDelta;
 use sqlx::PgPool;
 use tokio::time::{Instant, sleep};
 
-use super::directory;
 use super::sql::{self, Reading};
+use super::{directory, names, resolve_with_lists};
 use crate::context::Chat;
 use crate::work::PeopleJob;
 use nod_contract::clock::{Clock, Timestamp};
 use nod_contract::ids::TenantId;
+use nod_contract::tool::{Principal, ToolError};
 use nod_store::jobs::{JobNotifier, sql as jobs};
 use nod_store::store;
 
@@ -44,10 +45,22 @@ impl<'a> Lists<'a> {
         Self { pool: &core.door, ..Self::new(core, core.tenant) }
     }
 
-    /// Whether all of them were read lately, so that there is nothing to wait for.
-    pub async fn are_fresh(&self) -> sqlx::Result<bool> {
+    /// Resolves a recipient as [`resolve_recipient`](super::resolve_recipient) does, with one read. Also returns whether the
+    /// result is up to date: it does not depend on the lists, or all of them were read lately.
+    pub async fn resolve_recipient(
+        &self,
+        platform: &str,
+        workspace: &str,
+        written: &str,
+        me: &Principal,
+    ) -> sqlx::Result<(Result<String, ToolError>, bool)> {
         let now = self.clock.now();
-        Ok(!self.load().await?.iter().any(|list| list.is_stale(now) || list.is_being_read(now)))
+        let mut conn = self.pool.acquire().await?;
+        let resolved =
+            resolve_with_lists(&mut conn, self.tenant, platform, workspace, written, me, &self.platforms);
+        let (found, lists) = resolved.await?;
+        let is_old = |list: &Reading| list.is_stale(now) || list.is_being_read(now);
+        Ok((found, !names::is_name(written) || !lists.iter().any(is_old)))
     }
 
     /// Requests those that are old, and waits a moment for them; returns false if one is still being read. No

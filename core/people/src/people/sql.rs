@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use sqlx::PgConnection;
+use sqlx::types::Json;
 use uuid::Uuid;
 
 use super::{Member, Person};
@@ -378,16 +379,16 @@ pub async fn link_user_by_email(
 
 /// Returns members of workspaces whose people are known, with all of these words in their name. If one of this
 /// workspace has an address, only those of this workspace are returned: a person known in two places and not linked is
-/// two here.
-pub async fn find_by_name(
+/// two here. With them it returns how old the lists of people of `platforms` are.
+pub(super) async fn find_by_name(
     conn: &mut PgConnection,
     tenant: TenantId,
     platform: &str,
     workspace: &str,
     words: &[String],
-) -> sqlx::Result<Vec<Person>> {
-    let rows = sqlx::query_as!(
-        PersonRow,
+    platforms: &[String],
+) -> sqlx::Result<(Vec<Person>, Vec<Reading>)> {
+    let row = sqlx::query!(
         r#"with fits as (
              select p.*, i.here from people p
              join lateral (
@@ -396,20 +397,24 @@ pub async fn find_by_name(
                      and d.workspace = i.workspace
                  where i.tenant_id = $1 and i.person_id = p.id having count(*) > 0) i on true
              where p.tenant_id = $1 and p.membership = 'member'
-               and string_to_array(lower(p.full_name || ' ' || p.name), ' ') @> $2)
-         select id as "id!", name as "name!", full_name as "full_name!", title, email, connected_email, zone,
-             membership as "membership!", profile_synced_at
-         from fits
-         where here or not exists (select 1 from fits where here and coalesce(email, connected_email) is not null)
-         order by full_name, id limit 50"#,
+               and string_to_array(lower(p.full_name || ' ' || p.name), ' ') @> $2),
+         found as (
+             select * from fits
+             where here or not exists (select 1 from fits where here and coalesce(email, connected_email) is not null)
+             order by full_name, id limit 50)
+         select (select coalesce(jsonb_agg(to_jsonb(f) order by f.full_name, f.id), '[]') from found f)
+                 as "people!: Json<Vec<PersonRow>>",
+             (select coalesce(jsonb_agg(to_jsonb(d) order by d.platform, d.workspace), '[]') from directories d
+              where d.tenant_id = $1 and d.platform = any($5)) as "lists!: Json<Vec<Reading>>""#,
         tenant.0,
         words,
         platform,
-        workspace
+        workspace,
+        platforms
     )
-    .fetch_all(conn)
+    .fetch_one(conn)
     .await?;
-    Ok(rows.into_iter().map(Person::from).collect())
+    Ok((row.people.0.into_iter().map(Person::from).collect(), row.lists.0))
 }
 
 /// Returns the users of a workspace who have not left, as far as is known, and were not reported since.
@@ -498,6 +503,7 @@ pub async fn mark_memberships_unknown(
 }
 
 /// When a workspace's people were last read, and last requested before the daily read.
+#[derive(Debug, Deserialize)]
 pub(super) struct Reading {
     pub(super) platform: String,
     pub(super) workspace: String,
