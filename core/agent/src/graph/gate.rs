@@ -10,10 +10,10 @@ use crate::state::{AgentState, Node, PendingCall, WaitReason};
 use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::provider::Provider;
 use nod_contract::tool::{
-    ASSUMPTIONS_FIELD, ActTool, MAX_BODY_CHARS, Preview, Reach, Tool, ToolError, ToolSpec, Tools,
+    ASSUMPTIONS_FIELD, ActTool, MAX_BODY_CHARS, Preview, Reach, Tool, ToolContext, ToolError, ToolSpec, Tools,
 };
 use nod_requests::approval::{TooLong, check_displayable};
-use nod_requests::policy::{self, Ruling, Terms};
+use nod_requests::policy::{self, Policy, Ruling, Terms};
 use nod_requests::question::{self, VoteProposal};
 use nod_store::steps::StepRecord;
 use nod_when::when;
@@ -103,7 +103,8 @@ async fn examine(
         Ok(args) => args,
         Err(fault) => return Ok(handle_tool_error(fault, state, pending, cx, emits)),
     };
-    let with = cx.tool_context(state);
+    let (policy, accounts) = cx.directory.load_policy_and_accounts(state.principal.person).await?;
+    let with = ToolContext { accounts: Some(accounts), ..cx.tool_context(state) };
     let overwrites = drafts::overwrites_own_draft(tool.spec(), &named, state);
     let previewed = act::with_deadline(&with, tool.preview(&with, &named)).await;
     let previewed = previewed
@@ -135,7 +136,7 @@ async fn examine(
     match previewed.map(stated) {
         Ok(preview) => {
             match (
-                load_ruling(tool.spec(), &preview, overwrites, state, seen, cx).await?,
+                decide(&policy, tool.spec(), &preview, overwrites, state, seen),
                 check_displayable(&preview),
             ) {
                 (Ruling::Forbid(why), _) => Ok(GateResult::Answered(forbidden_content(&why))),
@@ -212,14 +213,14 @@ fn restrict_to_audience(preview: Preview, state: &mut AgentState) -> Preview {
 }
 
 /// Returns what the policy says about the call.
-async fn load_ruling(
+fn decide(
+    policy: &Policy,
     spec: &ToolSpec,
     preview: &Preview,
     overwrites: bool,
     state: &AgentState,
     seen: &Provenance,
-    cx: &NodeContext<'_>,
-) -> Result<Ruling, NodeError> {
+) -> Ruling {
     // For the person's own account: what only the call's preview shows did not influence the call.
     let in_view = if spec.reach == Reach::Others { &state.provenance } else { seen };
     let call = policy::PolicyInput {
@@ -230,7 +231,7 @@ async fn load_ruling(
         has_untrusted_content: in_view.is_untrusted(),
         overwrites_user_draft: overwrites,
     };
-    Ok(policy::decide(&cx.directory.load_policy().await?, &call))
+    policy::decide(policy, &call)
 }
 
 fn no_co_approver_content(why: &str) -> Value {

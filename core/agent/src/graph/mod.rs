@@ -38,11 +38,14 @@ use nod_contract::card::Card;
 use nod_contract::chat::CommandSyntax;
 use nod_contract::clock::{Clock, Timestamp};
 use nod_contract::contacts::ContactSource;
-use nod_contract::ids::{ApprovalId, ConversationId, EffectId, Ids, QuestionId, RunId, TenantId, TraceId};
+use nod_contract::ids::{
+    ApprovalId, ConversationId, EffectId, Ids, PersonId, QuestionId, RunId, TenantId, TraceId,
+};
 use nod_contract::model::{Model, ModelError, TokenSender};
 use nod_contract::privacy::Audience;
 use nod_contract::provider::Provider;
 use nod_contract::scope::{CHAT, RunOrIngestion, Scope};
+use nod_contract::tool::account::SealedAccounts;
 use nod_contract::tool::draft::CloseReason;
 use nod_contract::tool::{Choice, Preview, Principal, ToolContext, ToolError, Tools};
 use nod_requests::draft::OpenDraft;
@@ -162,8 +165,10 @@ pub trait Directory: Send + Sync {
         me: &Principal,
     ) -> Result<Result<String, ToolError>, NodeError>;
 
-    /// Returns the effective policy.
-    async fn load_policy(&self) -> Result<Policy, NodeError>;
+    /// Returns what decides about a call that changes something, in one read: the effective policy, and the accounts that
+    /// this person has connected, for the call's preview.
+    async fn load_policy_and_accounts(&self, person: PersonId)
+    -> Result<(Policy, SealedAccounts), NodeError>;
 
     /// Returns why no co-approver can be asked, if these terms require one and there is none.
     async fn find_co_approval_obstacle(
@@ -201,7 +206,7 @@ impl NodeContext<'_> {
         }
     }
 
-    /// Creates the context of one tool call.
+    /// Creates the context of one tool call, which reads the accounts that it needs.
     pub(crate) fn tool_context(&self, state: &AgentState) -> ToolContext {
         let now = self.clock.now();
         ToolContext {

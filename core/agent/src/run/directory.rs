@@ -1,5 +1,7 @@
 //! Answers the nodes' lookups from the store.
 
+mod sql;
+
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
@@ -8,13 +10,14 @@ use sqlx::PgPool;
 use crate::context::Agent;
 use crate::graph::{Directory, NodeError};
 use nod_contract::chat::Adapters;
-use nod_contract::ids::TenantId;
+use nod_contract::ids::{PersonId, TenantId};
+use nod_contract::tool::account::SealedAccounts;
 use nod_contract::tool::{Principal, ToolError};
 use nod_people::delivery::ConversationLocation;
 use nod_people::people::refresh::Lists;
 use nod_people::people::{self, names};
 use nod_requests::approval::{self, AccountOwner};
-use nod_requests::policy::{self, Policy, Terms};
+use nod_requests::policy::{Policy, Terms};
 
 /// The people of a workspace, and the policy of its tenant.
 pub(super) struct Rows<'a> {
@@ -88,9 +91,13 @@ impl Directory for Rows<'_> {
         }
     }
 
-    async fn load_policy(&self) -> Result<Policy, NodeError> {
+    async fn load_policy_and_accounts(
+        &self,
+        person: PersonId,
+    ) -> Result<(Policy, SealedAccounts), NodeError> {
         let mut conn = self.pool.acquire().await?;
-        Ok(policy::sql::load_effective(&mut conn, self.tenant, self.policy).await?)
+        let (own, accounts) = sql::load_rules_and_accounts(&mut conn, self.tenant, person).await?;
+        Ok((self.policy.followed_by(own), accounts))
     }
 
     async fn find_co_approval_obstacle(

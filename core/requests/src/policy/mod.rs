@@ -228,6 +228,14 @@ impl Terms {
 }
 
 impl Policy {
+    /// Returns this policy of the installation, followed by a tenant's own rules.
+    #[must_use]
+    pub fn followed_by(&self, own: Vec<Rule>) -> Self {
+        let mut policy = self.clone();
+        policy.rules.extend(own);
+        policy
+    }
+
     /// Returns the lists of people that the rules name, each once.
     #[must_use]
     pub fn lists(&self) -> Vec<&ApproverList> {

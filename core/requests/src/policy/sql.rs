@@ -12,13 +12,11 @@ pub async fn load_effective(
     tenant: TenantId,
     installation: &Policy,
 ) -> sqlx::Result<Policy> {
-    let mut policy = installation.clone();
     let own = sqlx::query_scalar!(
         r#"select rules as "rules: Json<Vec<Rule>>" from policies where tenant_id = $1"#,
         tenant.0
     );
-    policy.rules.extend(own.fetch_optional(conn).await?.map(|rules| rules.0).unwrap_or_default());
-    Ok(policy)
+    Ok(installation.followed_by(own.fetch_optional(conn).await?.map(|rules| rules.0).unwrap_or_default()))
 }
 
 /// Loads the tenant's own rules as they were written.
