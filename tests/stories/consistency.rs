@@ -43,7 +43,7 @@ const BROKEN: [(&str, &[&str]); 13] = [
         &["messages without a run"],
     ),
     (
-        "update step_records set run_id = gen_random_uuid() where steps @> '[{\"name\": \"recall\"}]'",
+        "update step_records set run_id = gen_random_uuid() where steps @> '[{\"node\": \"recall\"}]'",
         &["steps without a run"],
     ),
     (

@@ -23,7 +23,7 @@ use nod_people::people::{Person, sql::PersonRow};
 use nod_store::jobs::sql::{from_json, to_json};
 use nod_store::jobs::{Claim, JobNotifier, LeasedJob, Reservation};
 use nod_store::runs::RunJob;
-use nod_store::steps::{StepRecord, audience_person_id};
+use nod_store::steps::{StepRecord, audience_person_id, to_stored};
 
 /// A run as loaded.
 pub struct Run {
@@ -395,7 +395,7 @@ async fn write_once(
         claim.lease,
         run.conversation.0,
         to_json(&messages)? as _,
-        to_json(&transition.steps)? as _,
+        to_json(&to_stored(transition.steps, &run.state.stored_turns()))? as _,
         recalled as _,
         transition.is_answer,
         may_look_again

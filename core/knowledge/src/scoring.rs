@@ -85,8 +85,7 @@ impl Scorer {
             StepRecord::new("model", Tier::Router.as_str(), invocation, started, self.chat.now());
         record.set_prompt(&request, &StoredTurns::default());
         if let Ok(answer) = &answer {
-            record = record.tokens(answer.usage);
-            record.set_output(answer);
+            record.set_answer(answer);
         }
         let scores = answer.and_then(|answer| parse_scores(&answer.text)).unwrap_or_else(|error| {
             tracing::warn!(error, "passages keep the order of the search");

@@ -1,60 +1,53 @@
 //! What a run did, step by step: each node, tool call and model call. Steps that are stored together are one row of
 //! `step_records`; the view `run_steps` shows a row for each.
 
+mod recorded_output;
 mod recorded_prompt;
 
 pub use recorded_prompt::StoredTurns;
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::jobs::sql::to_json;
+use crate::steps::recorded_output::Output;
 use crate::steps::recorded_prompt::RecordedPrompt;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{InvocationId, RunId, TenantId};
-use nod_contract::model::{CompletionRequest, Usage};
+use nod_contract::model::{Completion, CompletionRequest, Usage};
 use nod_contract::privacy::Audience;
 use nod_contract::prompt::PromptText;
 
 /// One thing that a run did.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct StepRecord {
-    /// The id of this call.
-    pub invocation: InvocationId,
+    /// The id of this call, which logs have too. Nodes have none.
+    invocation: Option<InvocationId>,
     /// `node`, `tool` or `model`.
-    pub kind: &'static str,
+    kind: &'static str,
     /// The node's, tool's or model tier's name.
-    pub name: String,
-    /// When it began.
-    pub started_at: Timestamp,
-    /// How long it took, in microseconds.
-    pub duration_us: i64,
-    /// Tokens read by a model.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub prompt_tokens: Option<u32>,
-    /// Tokens written by a model.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub completion_tokens: Option<u32>,
+    name: String,
+    started_at: Timestamp,
+    duration_us: i64,
+    /// The tokens of a model call.
+    usage: Option<Usage>,
     /// The prompt or the arguments.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub input: Option<Box<RawValue>>,
+    input: Option<Box<RawValue>>,
     /// The answer or the result.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub output: Option<Box<RawValue>>,
+    output: Option<Output>,
     /// The error, if it failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Texts that the prompt names by their digests.
-    #[serde(skip)]
     pub(crate) texts: Vec<Arc<PromptText>>,
 }
 
 impl StepRecord {
-    /// Creates a record of a step that lasted from `started_at` to `ended_at`.
+    /// Creates a record of a call that lasted from `started_at` to `ended_at`.
     pub fn new(
         kind: &'static str,
         name: &str,
@@ -62,14 +55,18 @@ impl StepRecord {
         started_at: Timestamp,
         ended_at: Timestamp,
     ) -> Self {
+        Self { invocation: Some(invocation), kind, ..Self::of_node(name, started_at, ended_at) }
+    }
+
+    /// Creates a record of a node that lasted from `started_at` to `ended_at`.
+    pub fn of_node(name: &str, started_at: Timestamp, ended_at: Timestamp) -> Self {
         Self {
-            invocation,
-            kind,
+            invocation: None,
+            kind: "node",
             name: name.to_owned(),
             started_at,
             duration_us: (ended_at - started_at).num_microseconds().unwrap_or_default(),
-            prompt_tokens: None,
-            completion_tokens: None,
+            usage: None,
             input: None,
             output: None,
             error: None,
@@ -90,14 +87,57 @@ impl StepRecord {
         self.texts = texts;
     }
 
+    /// Sets the result of a tool call as the output.
     pub fn set_output(&mut self, output: &impl Serialize) {
-        self.output = to_raw_value(output).ok();
+        self.output = to_raw_value(output).ok().map(Output::Result);
     }
 
-    pub fn tokens(mut self, usage: Option<Usage>) -> Self {
-        self.prompt_tokens = usage.map(|u| u.prompt);
-        self.completion_tokens = usage.map(|u| u.completion);
-        self
+    /// Sets the answer of a model call as the output.
+    pub fn set_answer(&mut self, answer: &Completion) {
+        self.usage = answer.usage;
+        self.output = Some(Output::Answer(answer.clone()));
+    }
+}
+
+/// Returns the records as they are stored. An output that is a turn of the run, too, stands in them by its number.
+pub fn to_stored<'a>(steps: &'a [StepRecord], stored: &'a StoredTurns<'_>) -> impl Serialize + 'a {
+    steps.iter().map(|step| StoredStep { step, stored }).collect::<Vec<_>>()
+}
+
+/// A record as it is stored. The view `run_steps` shows all of it, and `whole_output` gives its output.
+struct StoredStep<'a> {
+    step: &'a StepRecord,
+    stored: &'a StoredTurns<'a>,
+}
+
+impl Serialize for StoredStep<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { step, stored } = self;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry(step.kind, &step.name)?;
+        map.serialize_entry("at", &step.started_at.timestamp_micros())?;
+        map.serialize_entry("us", &step.duration_us)?;
+        if let Some(id) = step.invocation {
+            map.serialize_entry("id", &id)?;
+        }
+        if let Some(usage) = step.usage {
+            map.serialize_entry("tokens", &(usage.prompt, usage.completion))?;
+        }
+        if let Some(input) = &step.input {
+            map.serialize_entry("input", input)?;
+        }
+        match &step.output {
+            Some(Output::Answer(answer)) => map.serialize_entry("output", &stored.record_answer(answer))?,
+            Some(Output::Result(result)) => match stored.find_result(&step.name, result.get()) {
+                Some(place) => map.serialize_entry("in_turn", &place)?,
+                None => map.serialize_entry("output", result)?,
+            },
+            None => {}
+        }
+        if let Some(error) = &step.error {
+            map.serialize_entry("error", error)?;
+        }
+        map.end()
     }
 }
 
@@ -120,7 +160,7 @@ pub async fn record(
         "insert into step_records (tenant_id, run_id, only_for, steps) values ($1, $2, $4, $3)",
         tenant.0,
         run.0,
-        to_json(&steps)? as _,
+        to_json(&to_stored(steps, &StoredTurns::default()))? as _,
         audience_person_id(audience)
     )
     .execute(conn)
@@ -134,7 +174,7 @@ pub async fn forget(conn: &mut PgConnection, tenant: TenantId, run: RunId) -> sq
         "with old as (
              update old_run_steps set input = null, output = null where tenant_id = $1 and run_id = $2)
          update step_records set steps = (
-             select jsonb_agg(s.step - 'input' - 'output' order by s.place)
+             select jsonb_agg(s.step - 'input' - 'output' - 'in_turn' order by s.place)
              from jsonb_array_elements(steps) with ordinality as s (step, place))
          where tenant_id = $1 and run_id = $2",
         tenant.0,

@@ -153,6 +153,7 @@ impl World {
         }
         loose.extend(self.collect_inconsistencies().await);
         loose.extend(self.collect_altered_prompts().await);
+        loose.extend(self.collect_lost_outputs().await);
         loose.retain(|line| !self.expected_violations.iter().any(|e| line.contains(e.as_str())));
         self.pool.close().await;
         self.database.drop_database().await;
@@ -188,6 +189,21 @@ impl World {
             .filter(|prompt| !is_as_sent(prompt))
             .map(|prompt| format!("altered prompt: {}", prompt["turns"]))
             .collect()
+    }
+
+    /// Collects the outputs that a record names and that do not stand where it says.
+    async fn collect_lost_outputs(&self) -> Vec<String> {
+        let lost = "select s.kind || ' ' || s.name from step_records r
+             cross join jsonb_array_elements(r.steps) with ordinality as recorded (step, place)
+             join run_steps s on s.tenant_id = r.tenant_id and s.run_id = r.run_id
+                 and s.seq = r.seq * 1000 + recorded.place
+             where recorded.step ?| '{output,in_turn}'
+               and (s.output is null or s.kind = 'model' and s.output->>'text' is null)";
+        let lost: Vec<String> = sqlx::query_scalar(lost)
+            .fetch_all(&self.pool)
+            .await
+            .unwrap_or_else(|e| panic!("the database does not answer: {e}"));
+        lost.iter().map(|step| format!("lost output: {step}")).collect()
     }
 
     /// Collects what no user has read on the current platform, and what should never have been requested from it.

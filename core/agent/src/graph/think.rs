@@ -108,10 +108,7 @@ async fn complete_recorded(
     let mut record = StepRecord::new("model", ask.tier.as_str(), scope.invocation, started, cx.clock.now());
     record.set_prompt(ask, &state.stored_turns());
     match &answered {
-        Ok(answer) => {
-            record = record.tokens(answer.usage);
-            record.set_output(answer);
-        }
+        Ok(answer) => record.set_answer(answer),
         Err(error) => record.error = Some(error.to_string()),
     }
     cx.records.push(record);

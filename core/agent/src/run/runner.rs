@@ -168,7 +168,7 @@ async fn run_nodes(
         work.run.streaming_message = open;
         work.records.extend(cx.records.take());
         let ended = core.now();
-        let mut record = StepRecord::new("node", node.as_str(), core.id(), started, ended);
+        let mut record = StepRecord::of_node(node.as_str(), started, ended);
         let step = match stepped {
             Ok(step) => step,
             Err(NodeError::Directory(error)) => return Err(error),

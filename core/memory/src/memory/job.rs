@@ -88,9 +88,7 @@ fn record_completion(
     record.set_prompt(ask, &StoredTurns::default());
     match answered {
         Ok(answer) => {
-            record.prompt_tokens = answer.usage.map(|usage| usage.prompt);
-            record.completion_tokens = answer.usage.map(|usage| usage.completion);
-            record.set_output(answer);
+            record.set_answer(answer);
             record.error = (!usable).then(|| "the answer was no memory".to_owned());
         }
         Err(error) => record.error = Some(error.to_string()),

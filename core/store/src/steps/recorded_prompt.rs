@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::json;
 use uuid::Uuid;
 
-use nod_contract::model::{CompletionRequest, Tier, Turn};
+use nod_contract::model::{CompletionRequest, Turn};
 use nod_contract::prompt::PromptText;
 
 /// The turns of a run that are rows, or will be with the record.
@@ -33,12 +33,14 @@ enum RecordedTurns<'a> {
     Recalled { recalled: (i32, usize, usize) },
     /// From the first to the last of the run's own, as numbers of their rows.
     Own { own: (i32, i32) },
+    /// One of the run's own messages, and what the prompt adds to its text.
+    Extended { own: (i32, i32), added: &'a str },
 }
 
-/// A prompt as it is recorded. The function `whole_prompt` of the database puts it together again.
+/// A prompt as it is recorded. The function `whole_prompt` of the database puts it together again. Its tier is the name of
+/// the step.
 #[derive(Serialize)]
 pub(super) struct RecordedPrompt<'a> {
-    tier: Tier,
     /// The digest of the fixed part, and the own part; then the number under which the rest of it was recalled.
     system: RecordedSystem<'a>,
     turns: Vec<RecordedTurns<'a>>,
@@ -68,16 +70,31 @@ impl<'a> StoredTurns<'a> {
                     (RecordedTurns::Recalled { recalled: (self.first_turn, at, at + count - 1) }, count)
                 }
                 [_, Some((at, count))] => {
-                    let number =
-                        |at: usize| self.first_turn.saturating_add(i32::try_from(at).unwrap_or(i32::MAX));
-                    (RecordedTurns::Own { own: (number(at), number(at + count - 1)) }, count)
+                    (RecordedTurns::Own { own: (self.number(at), self.number(at + count - 1)) }, count)
                 }
-                _ => (RecordedTurns::Whole(first), 1),
+                _ => (self.find_extended(first).unwrap_or(RecordedTurns::Whole(first)), 1),
             };
             recorded.push(named);
             turns = &turns[count..];
         }
         recorded
+    }
+
+    /// Names a message to which the prompt adds something.
+    fn find_extended<'t>(&self, turn: &'t Turn) -> Option<RecordedTurns<'t>> {
+        let Turn::Human { text } = turn else { return None };
+        self.own.iter().enumerate().find_map(|(at, row)| match row {
+            Turn::Human { text: said } if !said.is_empty() => {
+                let added = text.strip_prefix(said.as_str())?;
+                Some(RecordedTurns::Extended { own: (self.number(at), self.number(at)), added })
+            }
+            _ => None,
+        })
+    }
+
+    /// Returns the number of one of the run's own turns.
+    pub(super) fn number(&self, at: usize) -> i32 {
+        self.first_turn.saturating_add(i32::try_from(at).unwrap_or(i32::MAX))
     }
 }
 
@@ -99,7 +116,6 @@ impl<'a> RecordedPrompt<'a> {
         };
         let definitions: Vec<Uuid> = ask.tools.iter().map(|tool| name(Arc::clone(tool.text()))).collect();
         let recorded = Self {
-            tier: ask.tier,
             system: match ask.system.own_part().strip_suffix(stored.remembered) {
                 Some(own) if !stored.remembered.is_empty() => {
                     RecordedSystem::Recalled(fixed, own, stored.first_turn)
@@ -136,8 +152,8 @@ mod tests {
         };
         assert_eq!(record(&["a", "b", "c", "d", "e", "f"]), r#"[{"recalled":[4,0,2]},{"own":[4,6]}]"#);
         assert_eq!(
-            record(&["b", "c", "d, with a hint", "e"]),
-            r#"[{"recalled":[4,1,2]},{"role":"human","text":"d, with a hint"},{"own":[5,5]}]"#
+            record(&["b", "c", "d, with a hint", "e", "new"]),
+            r#"[{"recalled":[4,1,2]},{"own":[4,4],"added":", with a hint"},{"own":[5,5]},{"role":"human","text":"new"}]"#
         );
         assert_eq!(record(&[]), "[]");
     }
