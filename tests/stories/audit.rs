@@ -11,6 +11,7 @@ use crate::mail::late_mail_call;
 on_each_platform!(
     every_node_tool_and_model_call_is_kept,
     a_prompt_in_the_record_is_what_the_model_got,
+    an_output_in_the_record_is_what_came_back_and_stands_once,
     what_prompts_have_in_common_is_stored_once,
     every_run_says_its_intent_and_its_way,
     what_was_said_is_kept_before_the_model_is_asked,
@@ -103,6 +104,39 @@ async fn a_prompt_in_the_record_is_what_the_model_got(platform: Platform) {
     assert!(
         kept.iter().any(|prompt| !prompt[1].is_null()) && kept.iter().any(|prompt| prompt[3] != json!([]))
     );
+    world.finish().await;
+}
+
+async fn an_output_in_the_record_is_what_came_back_and_stands_once(platform: Platform) {
+    let world = with_sent_mail(platform).await;
+    let answers: Vec<Value> = sqlx::query_scalar(
+        "select jsonb_build_array(output->'text', coalesce(output->'calls'->0->'name', 'null'), output->'usage'->'prompt' = to_jsonb(prompt_tokens))
+         from run_steps where name = 'reasoner' order by seq",
+    )
+    .fetch_all(&world.pool)
+    .await
+    .unwrap();
+    let expected = [
+        json!(["", "gmail_list_recent", true]),
+        json!(["", "gmail_send_email", true]),
+        json!(["Bo knows.", null, true]),
+    ];
+    assert_eq!(answers, expected);
+    let listed: Vec<Value> =
+        sqlx::query_scalar("select output from run_steps where name = 'gmail_list_recent'")
+            .fetch_all(&world.pool)
+            .await
+            .unwrap();
+    let content =
+        column(&world, "select turn->>'content' from messages where turn->>'name' = 'gmail_list_recent'")
+            .await;
+    let in_turn = content[0].lines().find_map(|line| serde_json::from_str::<Value>(line).ok());
+    assert!(in_turn.is_some(), "{content:?}");
+    assert_eq!(listed.first(), in_turn.as_ref());
+    let twice = "select s.step::text from step_records r, jsonb_array_elements(r.steps) as s (step)
+                 where s.step ? 'model' and s.step->>'model' = 'reasoner' and not s.step->'output' ? 'turn'
+                    or s.step->>'tool' = 'gmail_list_recent' and s.step ? 'output'";
+    assert_eq!(column(&world, twice).await, [""; 0]);
     world.finish().await;
 }
 
