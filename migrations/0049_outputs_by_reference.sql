@@ -93,3 +93,10 @@ create or replace view run_steps as
     select tenant_id, run_id, seq, invocation_id, kind, name, started_at, duration_us, prompt_tokens, completion_tokens,
         input, output, error, only_for
     from old_run_steps;
+
+-- An update of a column that an index names, in its condition too, writes into every index of the table. Two of those conditions
+-- were a status, which each turn changes. The few who look for the open runs of a person find them among all of theirs, and the
+-- people to whom somebody had Nod write are looked up by address first.
+drop index runs_open;
+drop index effects_by_recipient;
+create index effects_by_recipient on effects using gin (recipients);
