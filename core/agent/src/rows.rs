@@ -165,7 +165,8 @@ impl RecalledRows {
     }
 }
 
-/// Loads a run with everything that its next node needs, in one query.
+/// Loads a run with everything that its next node needs, in one query. Of a person's earlier requests only those of two
+/// days are looked at, so that it costs no more where there are many.
 pub async fn load(conn: &mut PgConnection, tenant: TenantId, id: RunId) -> sqlx::Result<Option<LoadedRun>> {
     load_with(conn, tenant, id, false).await
 }
@@ -215,7 +216,7 @@ async fn load_with(
                      select 1 from runs o
                      where o.tenant_id = r.tenant_id and o.conversation_id = r.conversation_id
                        and o.person_id = r.person_id and o.id <> r.id and o.status = 'waiting'
-                       and o.created_at <= r.created_at
+                       and o.created_at between r.created_at - interval '2 days' and r.created_at
                        and o.state @> '{"pending": [{"parked": {"parked": "effect"}}]}'),
                  'memory', jsonb_build_object(
                      'summary', (
