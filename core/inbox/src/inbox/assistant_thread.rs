@@ -2,7 +2,7 @@
 
 use sqlx::PgConnection;
 
-use super::{InboundContext, message};
+use super::{ByHand, InboundContext, message};
 use crate::inbox::CAPABILITIES_SENTENCE;
 use nod_contract::card::Card;
 use nod_contract::chat::{Attachment, ChannelRef, InteractionResponse, MessageActionKind};
@@ -22,37 +22,29 @@ pub(super) async fn accept_thread_opened(
     place: &ChannelRef,
     viewing: Option<&str>,
 ) -> sqlx::Result<InteractionResponse> {
-    let mut tx = arrival.begin().await?;
-    if arrival.record_once(&mut tx, "assistant_thread").await? {
-        let person = arrival.find_or_create_person(&mut tx).await?;
-        let conversation =
-            message::find_or_create_conversation(arrival, &mut tx, place, place.thread.as_deref(), person)
-                .await?;
-        let fresh = assistant_thread::sql::upsert(
-            &mut tx,
-            arrival.tenant,
+    let Some((mut tx, person, membership)) = arrival.begin_with_author("assistant_thread").await? else {
+        return Ok(InteractionResponse::Ack);
+    };
+    let conversation =
+        message::find_or_create_conversation(arrival, &mut tx, place, place.thread.as_deref(), person)
+            .await?;
+    let (tenant, now) = (arrival.tenant, arrival.now);
+    let fresh = assistant_thread::sql::upsert(&mut tx, tenant, conversation, person, viewing, now).await?;
+    if fresh && arrival.core.welcome.admits(membership) {
+        let venue = delivery::sql::load_location(&mut tx, tenant, conversation).await?;
+        let new = NewDelivery {
+            id: arrival.core.id(),
             conversation,
-            person,
-            viewing,
-            arrival.now,
-        )
-        .await?;
-        if fresh && arrival.refusal(&mut tx, person).await?.is_none() {
-            let venue = delivery::sql::load_location(&mut tx, arrival.tenant, conversation).await?;
-            let new = NewDelivery {
-                id: arrival.core.id(),
-                conversation,
-                run: None,
-                platform: &venue.platform,
-                target: None,
-                opens_thread: false,
-                card: &greeting(),
-                only_for: None,
-            };
-            delivery::enqueue(&mut tx, arrival.tenant, &venue, &new, arrival.now).await?;
-        }
-        assistant_thread::enqueue_update(&mut tx, arrival.tenant, conversation, None, arrival.now).await?;
+            run: None,
+            platform: &venue.platform,
+            target: None,
+            opens_thread: false,
+            card: &greeting(),
+            only_for: None,
+        };
+        delivery::enqueue(&mut tx, tenant, &venue, &new, now).await?;
     }
+    assistant_thread::enqueue_update(&mut tx, tenant, conversation, None, now).await?;
     tx.commit().await?;
     Ok(InteractionResponse::Ack)
 }
@@ -76,16 +68,10 @@ pub(super) async fn accept_message_action(
     arrival: &InboundContext<'_>,
     picked: &MessageAction<'_>,
 ) -> sqlx::Result<InteractionResponse> {
-    let mut tx = arrival.begin().await?;
-    if !arrival.record_once(&mut tx, "message_action").await? {
-        tx.commit().await?;
-        return Ok(InteractionResponse::Ack);
-    }
-    let person = arrival.find_or_create_person(&mut tx).await?;
-    if let Some(why) = arrival.refusal(&mut tx, person).await? {
-        tx.commit().await?;
-        return Ok(InteractionResponse::ephemeral(why));
-    }
+    let (mut tx, person) = match arrival.begin_by_hand("message_action").await? {
+        ByHand::Served(tx, person) => (tx, person),
+        ByHand::Over(answer) => return Ok(answer),
+    };
     let immediate = match picked.kind {
         MessageActionKind::Explain => start_run(arrival, &mut tx, picked, person, EXPLAIN).await?,
         MessageActionKind::Draft => start_run(arrival, &mut tx, picked, person, DRAFT).await?,

@@ -3,7 +3,9 @@
 
 use sqlx::PgConnection;
 
-use super::{InboundContext, copied_card, draft, hello, message, quick_action, settings, working_hours};
+use super::{
+    ByHand, InboundContext, copied_card, draft, hello, message, quick_action, settings, working_hours,
+};
 use crate::identity_link;
 use nod_accounts::connection::account_review::{self, Reviewer};
 use nod_accounts::connection::{self, disconnect};
@@ -102,16 +104,10 @@ pub(super) async fn accept(
     verb: Option<&Action>,
     is_ephemeral: bool,
 ) -> sqlx::Result<InteractionResponse> {
-    let mut tx = arrival.begin().await?;
-    if !arrival.record_once(&mut tx, "button_click").await? {
-        tx.commit().await?;
-        return Ok(InteractionResponse::Ack);
-    }
-    let person = arrival.find_or_create_person(&mut tx).await?;
-    if let Some(why) = arrival.refusal(&mut tx, person).await? {
-        tx.commit().await?;
-        return Ok(InteractionResponse::ephemeral(why));
-    }
+    let (mut tx, person) = match arrival.begin_by_hand("button_click").await? {
+        ByHand::Served(tx, person) => (tx, person),
+        ByHand::Over(answer) => return Ok(answer),
+    };
     let immediate = match verb {
         Some(verb) => {
             let immediate = dispatch_click(arrival, &mut tx, place, verb, person).await?;

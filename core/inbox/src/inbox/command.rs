@@ -3,7 +3,7 @@
 
 use sqlx::PgConnection;
 
-use super::{InboundContext, admin, copied_card, message, runs, settings, sql};
+use super::{ByHand, InboundContext, admin, copied_card, message, runs, settings, sql};
 use crate::home::setup;
 use crate::identity_link;
 use nod_accounts::connection::{self, NewConnectRequest, card, delegated_access, disconnect, scopes};
@@ -63,16 +63,10 @@ pub(super) async fn accept(
     name: &str,
     text: &str,
 ) -> sqlx::Result<InteractionResponse> {
-    let mut tx = arrival.begin().await?;
-    if !arrival.record_once(&mut tx, "command").await? {
-        tx.commit().await?;
-        return Ok(InteractionResponse::Ack);
-    }
-    let person = arrival.find_or_create_person(&mut tx).await?;
-    if let Some(why) = arrival.refusal(&mut tx, person).await? {
-        tx.commit().await?;
-        return Ok(InteractionResponse::ephemeral(why));
-    }
+    let (mut tx, person) = match arrival.begin_by_hand("command").await? {
+        ByHand::Served(tx, person) => (tx, person),
+        ByHand::Over(answer) => return Ok(answer),
+    };
     let immediate = match name {
         "" | "help" => InteractionResponse::Ephemeral(help(arrival, &mut tx).await?),
         "ask" if text.trim().is_empty() => {
@@ -139,7 +133,7 @@ pub(super) async fn complete(
     let known =
         people::sql::find_by_user(&mut conn, arrival.tenant, platform, workspace, &author.user).await?;
     let choices = match known {
-        Some(person) if arrival.refusal(&mut conn, person.id).await?.is_none() => {
+        Some(person) if arrival.core.welcome.admits(person.membership) => {
             command.choices(&mut conn, &arrival.asker(person.id, place), typed).await?
         }
         _ => Vec::new(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{InboundContext, copied_card, quick_action, working_hours};
+use super::{ByHand, InboundContext, copied_card, quick_action, working_hours};
 use nod_contract::card::Action;
 use nod_contract::card::quick_action::QUICK_ACTION;
 use nod_contract::chat::{ChannelRef, Inbound, InteractionResponse};
@@ -16,18 +16,12 @@ pub(super) async fn accept(
     verb: Option<&Action>,
     values: &BTreeMap<String, String>,
 ) -> sqlx::Result<InteractionResponse> {
-    let mut tx = arrival.begin().await?;
-    if !arrival.record_once(&mut tx, "form_submission").await? {
-        tx.commit().await?;
-        return Ok(InteractionResponse::Ack);
-    }
-    let person = arrival.find_or_create_person(&mut tx).await?;
+    let (mut tx, person) = match arrival.begin_by_hand("form_submission").await? {
+        ByHand::Served(tx, person) => (tx, person),
+        ByHand::Over(answer) => return Ok(answer),
+    };
     let (core, tenant, now) = (arrival.core, arrival.tenant, arrival.now);
     let Inbound { platform, workspace, .. } = arrival.inbound;
-    if let Some(why) = arrival.refusal(&mut tx, person).await? {
-        tx.commit().await?;
-        return Ok(InteractionResponse::ephemeral(why));
-    }
     let immediate = match verb {
         Some(verb) if verb.kind == "edit" => {
             let by = Editor { person, platform, workspace };

@@ -197,9 +197,6 @@ pub(crate) async fn ingest(
         now: core.now(),
         after_commit: Mutex::default(),
     };
-    if is_by_hand(&inbound.event) {
-        arrival.ask_who().await?;
-    }
     let immediate = match dispatch(&arrival).await {
         // The other transaction has continued, and platforms do not repeat a click, so this one is retried.
         Err(error) if is_deadlock(&error) => {
@@ -221,22 +218,12 @@ pub(crate) async fn ingest(
     Ok(immediate)
 }
 
-/// Returns whether a user waits for the answer, so that the author's profile must be fetched now and not later.
-fn is_by_hand(what: &Event) -> bool {
-    match what {
-        Event::Command { .. }
-        | Event::ButtonClicked { .. }
-        | Event::FormSubmitted { .. }
-        | Event::MessageAction { .. }
-        | Event::AssistantThreadOpened { .. } => true,
-        // For messages and typing, no profile is fetched here.
-        Event::Message { .. }
-        | Event::MessageEdited { .. }
-        | Event::MessageDeleted { .. }
-        | Event::HomeOpened
-        | Event::JoinedChannel { .. }
-        | Event::Autocomplete { .. } => false,
-    }
+/// What somebody did by hand, and waits for.
+enum ByHand {
+    /// By a person whom Nod serves. The transaction has stored the arrival.
+    Served(PgTransaction<'static>, PersonId),
+    /// It arrived before, or Nod does not serve its author.
+    Over(InteractionResponse),
 }
 
 async fn dispatch(arrival: &InboundContext<'_>) -> sqlx::Result<InteractionResponse> {
@@ -412,17 +399,49 @@ impl InboundContext<'_> {
         Asker { tenant: self.tenant, platform, workspace, place, person, user: &author.user, now: self.now }
     }
 
-    /// Fetches the profile of an author whose membership is unknown. It runs before the transaction, and only as long
-    /// as a user who clicked can wait. Messages do not wait here: the run fetches the profile.
-    async fn ask_who(&self) -> sqlx::Result<()> {
-        let Inbound { platform, workspace, author, .. } = self.inbound;
-        let mut conn = self.core.door.acquire().await?;
-        let known =
-            people::sql::find_by_user(&mut conn, self.tenant, platform, workspace, &author.user).await?;
-        drop(conn);
-        if known.is_some_and(|person| person.membership != Membership::Unknown) {
-            return Ok(());
+    /// Begins the transaction of something that a person did by hand, which stores the arrival.
+    async fn begin_by_hand(&self, kind: &str) -> sqlx::Result<ByHand> {
+        let Some((tx, person, membership)) = self.begin_with_author(kind).await? else {
+            return Ok(ByHand::Over(InteractionResponse::Ack));
+        };
+        if self.core.welcome.admits(membership) {
+            return Ok(ByHand::Served(tx, person));
         }
+        tx.commit().await?;
+        Ok(ByHand::Over(InteractionResponse::ephemeral(match membership {
+            Membership::Unknown => people::NOT_KNOWN_YET,
+            _ => people::MEMBERS_ONLY,
+        })))
+    }
+
+    /// Begins a transaction, stores the arrival, and returns its author and what they are to this workspace; `None` if it
+    /// arrived before. If the platform has not told what they are, it is asked first, and nothing is stored until then.
+    /// (Messages do not wait for that: the run fetches the profile.)
+    async fn begin_with_author(
+        &self,
+        kind: &str,
+    ) -> sqlx::Result<Option<(PgTransaction<'static>, PersonId, Membership)>> {
+        let mut was_asked = false;
+        loop {
+            let mut tx = self.begin().await?;
+            if !self.record_once(&mut tx, kind).await? {
+                tx.commit().await?;
+                return Ok(None);
+            }
+            let person = self.find_or_create_person(&mut tx).await?;
+            let membership = self.load_membership(&mut tx, person).await?;
+            if was_asked || membership != Membership::Unknown {
+                return Ok(Some((tx, person, membership)));
+            }
+            tx.rollback().await?;
+            self.fetch_author_profile().await?;
+            was_asked = true;
+        }
+    }
+
+    /// Fetches the author's profile, only as long as a user who clicked can wait.
+    async fn fetch_author_profile(&self) -> sqlx::Result<()> {
+        let Inbound { platform, workspace, author, .. } = self.inbound;
         let Some(adapter) = self.core.adapters.get(platform) else { return Ok(()) };
         let asked = self.core.now();
         match tokio::time::timeout(ASKS_FOR, adapter.fetch_profile(workspace, &author.user)).await {
@@ -433,19 +452,6 @@ impl InboundContext<'_> {
             Err(_) => tracing::warn!(platform, "looking up a user timed out"),
         }
         Ok(())
-    }
-
-    /// Returns the text sent to a person whom Nod does not serve; `None` if it serves them.
-    async fn refusal(
-        &self,
-        conn: &mut sqlx::PgConnection,
-        person: PersonId,
-    ) -> sqlx::Result<Option<&'static str>> {
-        Ok(match self.load_membership(conn, person).await? {
-            standing if self.core.welcome.admits(standing) => None,
-            Membership::Unknown => Some(people::NOT_KNOWN_YET),
-            _ => Some(people::MEMBERS_ONLY),
-        })
     }
 
     /// Returns whether this person is served, or is not known yet: whoever then acts for them checks it.
