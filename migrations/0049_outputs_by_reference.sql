@@ -11,10 +11,15 @@ declare
     said jsonb := answer;
 begin
     if step ? 'in_turn' then
-        return (
-            select substr(m.turn->>'content', (step->'in_turn'->>1)::integer, (step->'in_turn'->>2)::integer)::jsonb
-            from messages m
-            where m.tenant_id = tenant and m.run_id = run and m.turn_number = (step->'in_turn'->>0)::integer);
+        begin
+            return (
+                select substr(m.turn->>'content', (step->'in_turn'->>1)::integer, (step->'in_turn'->>2)::integer)::jsonb
+                from messages m
+                where m.tenant_id = tenant and m.run_id = run and m.turn_number = (step->'in_turn'->>0)::integer);
+        exception when invalid_text_representation then
+            -- A turn whose words are no longer kept.
+            return null;
+        end;
     end if;
     -- Results are any JSON.
     if answer is null or not step ? 'model' then

@@ -36,6 +36,7 @@ on_each_platform!(
     the_second_is_warned_as_the_owner_is,
     a_second_person_who_is_wanted_by_the_time_of_the_press_is_asked,
     what_is_forbidden_by_the_time_of_the_press_is_not_done,
+    what_another_person_let_happen_is_told,
 );
 
 const RULES: &str =
@@ -794,5 +795,21 @@ async fn the_owner_elsewhere_is_still_the_owner() {
     world.read_new("dm:ana");
     world.read_new("dm:cho");
     world.switch_platform();
+    world.finish().await;
+}
+
+/// Though the model had nothing left to say: nobody is notified of a card that changes.
+async fn what_another_person_let_happen_is_told(platform: Platform) {
+    let mut world = World::with_rules_on(platform, RULES).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    let mail = json!({ "to": ["Bo"], "subject": "Late", "body": "I'm late.", "more": false });
+    world.script_model("tool", [Answer::tool("gmail_send_email", mail), Answer::text("Bo knows.")]);
+    world.say("ana", "general", "@nod tell Bo I'm late").await;
+    world.click("ana", "general", "Approve").await;
+    world.click("cho", "dm:cho", "Approve & send").await;
+    let all = read_all_channels(&mut world);
+    assert!(all.contains("nod: Bo knows."), "{all}");
+    assert_eq!(received_count(&world), 1);
     world.finish().await;
 }

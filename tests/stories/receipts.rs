@@ -1,5 +1,7 @@
 //! A model that has nothing left to do or say after a call says so with it: then its receipt is the answer.
 
+use chrono::TimeDelta;
+use nod_sandbox::Fault;
 use nod_sandbox::model::Answer;
 use nod_tests::World;
 use nod_tests::chat::Platform;
@@ -10,6 +12,9 @@ on_each_platform!(
     what_follows_a_receipt_knows_of_it,
     what_was_denied_is_answered_all_the_same,
     a_receipt_is_no_answer_to_the_rest_of_a_request,
+    a_receipt_that_comes_late_is_told,
+    what_failed_is_told,
+    a_private_receipt_is_no_answer_to_a_channel,
 );
 
 /// Mail to Bo, after which nothing is left to do or say.
@@ -58,8 +63,11 @@ async fn what_follows_a_receipt_knows_of_it(platform: Platform) {
     world.click("ana", "general", "Approve & send").await;
     world.read_new("general");
     world.script_model("conversational", [Answer::text("Yes, it is sent.")]);
+    let before = world.model.all_requests().len();
     let root = world.chat.first_message("general");
     world.reply("ana", "general", &root, "did it go out?").await;
+    let said = world.model.all_requests()[before..].last().unwrap()["messages"].to_string();
+    assert!(said.contains("tell Bo I'm late") && said.contains("Done."), "{said}");
     world.read_new("general");
     world.finish().await;
 }
@@ -81,5 +89,47 @@ async fn a_receipt_is_no_answer_to_the_rest_of_a_request(platform: Platform) {
     world.click("ana", "general", "Approve all").await;
     assert!(world.read_new("general").contains("nod: Bo has both."));
     assert_eq!(world.google.inbox("bo@acme.test").len(), 2);
+    world.finish().await;
+}
+
+/// Nobody looks at a card any more that changes after a while, and no platform notifies anybody of it.
+async fn a_receipt_that_comes_late_is_told(platform: Platform) {
+    let (tool, arguments) = last_mail();
+    let answers = vec![Answer::tool(tool, arguments), Answer::text("Bo knows that you are late.")];
+    let mut world = with_pending_request(platform, answers).await;
+    let busy = Fault::Status { code: 429, retry_after: Some(120) };
+    world.google.faults.next("gmail.users.drafts.create", busy);
+    world.click("ana", "general", "Approve & send").await;
+    world.advance(TimeDelta::minutes(3)).await;
+    assert!(world.read_new("general").contains("nod: Bo knows that you are late."));
+    assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
+    world.finish().await;
+}
+
+async fn what_failed_is_told(platform: Platform) {
+    let (tool, arguments) = last_mail();
+    let answers = vec![Answer::tool(tool, arguments), Answer::text("Gmail refused it.")];
+    let mut world = with_pending_request(platform, answers).await;
+    let refused = Fault::Status { code: 403, retry_after: None };
+    world.google.faults.next("gmail.users.drafts.send", refused);
+    world.click("ana", "general", "Approve & send").await;
+    assert!(world.read_new("general").contains("nod: Gmail refused it."));
+    assert!(world.google.inbox("bo@acme.test").is_empty());
+    world.finish().await;
+}
+
+/// Others read the request; without an answer the thread would say for good that Ana was asked.
+async fn a_private_receipt_is_no_answer_to_a_channel(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.google.deliver("ana@acme.test", "bo@acme.test", "Lunch?", "At noon?").unwrap();
+    let (tool, arguments) = last_mail();
+    let list = Answer::tool("gmail_list_recent", json!({}));
+    world.script_model("tool", [list, Answer::tool(tool, arguments), Answer::text("Bo knows.")]);
+    world.say("ana", "general", "@nod answer my mail from Bo").await;
+    world.click("ana", "dm:ana", "Approve & send").await;
+    assert!(world.read_new("general").contains("Answered Ana"));
+    assert!(world.read_new("dm:ana").contains("nod: Bo knows."));
     world.finish().await;
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use nod_contract::tool::MORE_ARGUMENT;
+use nod_contract::model::MORE_ARGUMENT;
 use nod_sandbox::google::{Google, GoogleConfig};
 use nod_sandbox::model::{Model, ModelConfig};
 use nod_sandbox::slack::Slack;

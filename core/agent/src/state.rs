@@ -461,18 +461,19 @@ impl AgentState {
     }
 
     /// Ends an approved call after which the model has nothing left to do or say: its card shows the receipt. `false` if
-    /// the model reads the result.
+    /// the model reads the result: also if the card is private and others wait for a line in the thread.
     pub(crate) fn leave_to_receipt(&mut self, call_id: &str, output: &ToolOutput, content: &str) -> bool {
         let is_last = self.pending_calls.iter().any(|pending| {
             pending.call.id == call_id
                 && matches!(pending.waiting_for, Some(WaitReason::Approval(_)))
                 && pending.call.is_last()
         });
-        if is_last && output.verbatim.is_none() {
+        let is_seen_here = !self.is_shared || self.audience.narrow(output.audience) == Audience::Channel;
+        let is_answered = is_last && is_seen_here && output.verbatim.is_none();
+        if is_answered {
             self.show_on_card(call_id, output, content);
-            return true;
         }
-        false
+        is_answered
     }
 
     fn show_on_card(&mut self, call_id: &str, output: &ToolOutput, content: &str) {

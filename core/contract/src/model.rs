@@ -11,7 +11,6 @@ use tokio::sync::watch;
 
 use crate::prompt::{PromptText, SystemPrompt};
 use crate::scope::Scope;
-use crate::tool::MORE_ARGUMENT;
 
 /// Which model answers. Each tier has its own endpoint, key, temperature, timeout and token limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -50,6 +49,9 @@ pub enum Turn {
     /// The result of a tool call.
     Tool { call_id: String, name: String, content: String },
 }
+
+/// The argument of a tool that reaches others, by which a model says whether something is left to do or say afterwards.
+pub const MORE_ARGUMENT: &str = "more";
 
 /// A tool call as the model wrote it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -340,9 +340,6 @@ pub struct Choice {
 /// The longest body that can be approved, in characters: about ten pages, which can still be shown in full.
 pub const MAX_BODY_CHARS: usize = 30_000;
 
-/// The argument of a tool that reaches others, by which a model says whether something is left to do or say afterwards.
-pub const MORE_ARGUMENT: &str = "more";
-
 /// The field of [`Preview::fields`] that states what was assumed about a time.
 pub const ASSUMPTIONS_FIELD: &str = "Read as";
 

@@ -34,6 +34,8 @@ const LOOKUP_GRACE: TimeDelta = TimeDelta::seconds(10);
 /// An effect that has not happened this long after its approval is given up: "I'm ten minutes late" is of no use in the
 /// evening.
 const PERFORM_DEADLINE: TimeDelta = TimeDelta::minutes(15);
+/// How long a person looks at the card that they have just approved.
+const RECEIPT_IS_AWAITED: TimeDelta = TimeDelta::minutes(1);
 /// The maximum number of attempts if the effect certainly did not happen.
 const MAX_ATTEMPTS: i32 = 5;
 /// The first retry pause in seconds, which doubles per attempt if the provider asks for no longer one, and its maximum.
@@ -171,11 +173,14 @@ impl EffectExecution<'_> {
         if let Some(fault) = self.payload_mismatch() {
             return self.record_outcome(Err(fault)).await;
         }
-        let mut conn = self.core.pool.acquire().await?;
-        let (id, person) = (self.effect.id, self.effect.person);
-        let started = sql::start(&mut conn, self.claim, id, person, &handle, self.core.now()).await?;
-        drop(conn);
-        let Some(accounts) = started else { return self.complete_job().await };
+        let mut tx = self.core.begin().await?;
+        if !sql::start(&mut tx, self.claim, self.effect.id, &handle, self.core.now()).await? {
+            tx.rollback().await?;
+            return self.complete_job().await;
+        }
+        // By a statement of its own, which sees what was disconnected while that one waited for a lock.
+        let accounts = sql::load_accounts(&mut tx, self.claim.tenant, self.effect.person).await?;
+        tx.commit().await?;
         let attempt = u32::try_from(self.effect.attempt + 1).unwrap_or(1);
         #[expect(clippy::disallowed_methods, reason = "the row that says so has just been committed")]
         let permit = Permit::mint(EffectKey { id: self.effect.id, attempt });
@@ -392,8 +397,12 @@ impl EffectExecution<'_> {
                     approval::keep_unsent_edit(self.core, &mut tx, tenant, approval, now).await?
                 }
             };
-            let event =
-                RunEvent::EffectFinished { awaited_id: ticket, result: outcome.clone(), edit_kept_by };
+            let event = RunEvent::EffectFinished {
+                awaited_id: ticket,
+                result: outcome.clone(),
+                edit_kept_by,
+                is_receipt_seen: effect.is_decided_by_owner && now - effect.starts_at < RECEIPT_IS_AWAITED,
+            };
             let work = RunJob::AdvanceRun { run: effect.run, event: Some(event) };
             jobs::enqueue(&mut tx, tenant, effect.conversation.0, &work, now, now).await?;
             let worked_on = effect.draft.as_deref();

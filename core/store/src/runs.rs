@@ -45,6 +45,9 @@ pub enum RunEvent {
         /// The effect that keeps what the person had changed, if it failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         edit_kept_by: Option<EffectId>,
+        /// Whether the person decided it a moment ago, so that they see how the card becomes its receipt.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_receipt_seen: bool,
     },
     /// A question was answered, or expired (`None`).
     QuestionClosed { question: QuestionId, answer: Option<String> },

@@ -135,10 +135,13 @@ async fn examine(
     };
     match previewed.map(stated) {
         Ok(preview) => {
-            match (
-                decide(&policy, tool.spec(), &preview, overwrites, state, seen),
-                check_displayable(&preview),
-            ) {
+            let mut ruling = decide(&policy, tool.spec(), &preview, overwrites, state, seen);
+            if matches!(ruling, Ruling::Allow) {
+                // Nobody is asked, so the rules count as they are now, after the preview.
+                let (policy, _) = cx.directory.load_policy_and_accounts(state.principal.person).await?;
+                ruling = decide(&policy, tool.spec(), &preview, overwrites, state, seen);
+            }
+            match (ruling, check_displayable(&preview)) {
                 (Ruling::Forbid(why), _) => Ok(GateResult::Answered(forbidden_content(&why))),
                 (Ruling::Allow, _) => Ok(emit_act(tool.as_ref(), None, pending, preview, cx, emits)),
                 (Ruling::Ask(_), Err(long)) => Ok(GateResult::Answered(too_long(long))),

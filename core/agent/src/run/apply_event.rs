@@ -30,7 +30,7 @@ pub(super) fn apply(state: &mut AgentState, event: &RunEvent) {
             }
         }
         RunEvent::ApprovalEdited { approval, changes } => record_edits(state, approval.0, changes),
-        RunEvent::EffectFinished { awaited_id: ticket, result, edit_kept_by } => {
+        RunEvent::EffectFinished { awaited_id: ticket, result, edit_kept_by, is_receipt_seen } => {
             if let Some(call) = state.find_call_waiting_for(*ticket) {
                 match (take_closed_as(state, &call), edit_kept_by, result) {
                     (Some(content), ..) => answer_with_kept_edit(state, &call, content, result),
@@ -38,7 +38,7 @@ pub(super) fn apply(state: &mut AgentState, event: &RunEvent) {
                         let content = failed_content(state, &call, *ticket, fault);
                         wait_for_kept_edit(state, &call, *effect, content);
                     }
-                    (None, ..) => outcome(state, &call, *ticket, result),
+                    (None, ..) => outcome(state, &call, *ticket, result, *is_receipt_seen),
                 }
             }
         }
@@ -170,7 +170,7 @@ fn answer_with_kept_edit(state: &mut AgentState, call: &str, mut content: Value,
     state.answer(call, content);
 }
 
-fn outcome(state: &mut AgentState, call: &str, ticket: Uuid, result: &ToolResult) {
+fn outcome(state: &mut AgentState, call: &str, ticket: Uuid, result: &ToolResult, is_receipt_seen: bool) {
     // Random, so no untrusted content can know it.
     let marker = EffectId(ticket).short();
     match result {
@@ -182,9 +182,9 @@ fn outcome(state: &mut AgentState, call: &str, ticket: Uuid, result: &ToolResult
             let mut output = output.clone();
             output.content = with_user_edits(state, call, output.content);
             let content = graph::content(&output, &marker);
-            if !state.settle_action(call, &output, &content)
-                && !state.leave_to_receipt(call, &output, &content)
-            {
+            let is_answered = state.settle_action(call, &output, &content)
+                || (is_receipt_seen && state.leave_to_receipt(call, &output, &content));
+            if !is_answered {
                 state.apply_tool_output(call, &output, &content);
             }
         }

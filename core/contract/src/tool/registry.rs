@@ -7,8 +7,8 @@ use std::sync::Arc;
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
-use super::{MORE_ARGUMENT, Reach, Tool, ToolError};
-use crate::model::ToolDefinition;
+use super::{Reach, Tool, ToolError};
+use crate::model::{MORE_ARGUMENT, ToolDefinition};
 
 /// The longest reason why an argument is invalid, in bytes.
 const MAX_REASON_BYTES: usize = 300;
@@ -73,6 +73,11 @@ impl RegisteredTool {
         let spec = tool.spec();
         let mut schema = spec.parameters.clone();
         if spec.reach == Reach::Others {
+            if !schema["properties"][MORE_ARGUMENT].is_null() {
+                let reason =
+                    format!("every tool that reaches others has an argument “{MORE_ARGUMENT}” already");
+                return Err(InvalidSchema { tool: spec.name, reason });
+            }
             schema["properties"][MORE_ARGUMENT] = json!({
                 "type": "boolean",
                 "description": "false if the request is done with this, and its receipt is answer enough",

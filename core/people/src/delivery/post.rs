@@ -39,9 +39,14 @@ async fn load(
         return Ok(None);
     };
     let target = target(conn, claim.tenant, &delivery, &venue).await?;
-    let is_put_off = matches!(slot, PostSlot::At(_));
-    if let PostSlot::At(free) = slot {
+    // What cannot be posted at all is no matter of time.
+    let can_be_posted = target.is_some() && core.adapters.get(&delivery.platform).is_some();
+    let mut is_put_off = false;
+    if let PostSlot::At(free) = slot
+        && can_be_posted
+    {
         jobs::put_off(conn, claim, free).await?;
+        is_put_off = true;
     }
     Ok(Some(LoadedDelivery { delivery, venue, target, is_put_off }))
 }

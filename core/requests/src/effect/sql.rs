@@ -63,6 +63,8 @@ pub struct Effect {
     pub(crate) owner: Person,
     /// Their connected accounts when it was loaded.
     pub(crate) accounts: SealedAccounts,
+    /// Whether they decided it themselves, or it needed nobody.
+    pub(crate) is_decided_by_owner: bool,
 }
 
 pub async fn insert(
@@ -104,7 +106,8 @@ pub async fn load(conn: &mut PgConnection, tenant: TenantId, id: EffectId) -> sq
              e.released, e.updated_at, e.retry_at is not null as "waits!",
              to_jsonb(p) || jsonb_build_object('zone', coalesce(h.zone, p.zone)) as "owner!: Json<PersonRow>",
              (select coalesce(jsonb_agg(to_jsonb(c)), '[]') from connections c
-              where c.tenant_id = e.tenant_id and c.person_id = e.person_id) as "accounts!: Json<SealedAccounts>"
+              where c.tenant_id = e.tenant_id and c.person_id = e.person_id) as "accounts!: Json<SealedAccounts>",
+             coalesce(a.decided_by, e.person_id) = e.person_id as "is_decided_by_owner!"
          from effects e join runs r on r.tenant_id = e.tenant_id and r.id = e.run_id
              join people p on p.tenant_id = e.tenant_id and p.id = e.person_id
              left join working_hours h on h.tenant_id = p.tenant_id and h.person_id = p.id
@@ -136,6 +139,7 @@ pub async fn load(conn: &mut PgConnection, tenant: TenantId, id: EffectId) -> sq
         is_rate_limited: row.waits,
         owner: row.owner.0.into(),
         accounts: row.accounts.0,
+        is_decided_by_owner: row.is_decided_by_owner,
     }))
 }
 
@@ -177,37 +181,49 @@ pub async fn cancel(
     Ok(done.rows_affected() == 1)
 }
 
-/// planned or started → started, with one more attempt. Like [`assert_lease`](nod_store::jobs::sql::assert_lease), it asserts the lease, so it is the whole
-/// commit; returns `None`, and has written nothing, if the lease was lost or the effect cannot start. Otherwise it
-/// returns the connected accounts of `person` as they are at the start: one that was disconnected while the effect was
-/// prepared is not among them, so nothing is done with it.
+/// planned or started → started, with one more attempt. It asserts the lease as
+/// [`assert_lease`](nod_store::jobs::sql::assert_lease) does; returns false, and has written nothing, if the lease was
+/// lost or the effect cannot start.
 pub async fn start(
     conn: &mut PgConnection,
     claim: &Claim,
     id: EffectId,
-    person: PersonId,
     handle: &Value,
     now: Timestamp,
-) -> sqlx::Result<Option<SealedAccounts>> {
-    let accounts = sqlx::query_scalar!(
-        r#"with held as (
+) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "with held as (
              select tenant_id from lanes where tenant_id = $1 and id = $5 and lease_id = $6 for update)
          update effects e set status = 'started', attempt = attempt + 1, handle = $3, updated_at = $4
          from held
-         where e.tenant_id = held.tenant_id and e.id = $2 and e.status in ('planned', 'started') and e.released
-         returning (select coalesce(jsonb_agg(to_jsonb(c)), '[]') from connections c
-                    where c.tenant_id = $1 and c.person_id = $7) as "accounts!: Json<SealedAccounts>""#,
+         where e.tenant_id = held.tenant_id and e.id = $2 and e.status in ('planned', 'started') and e.released",
         claim.tenant.0,
         id.0,
         handle,
         now,
         claim.lane,
-        claim.lease,
+        claim.lease
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Returns the connected accounts of a person.
+pub async fn load_accounts(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+) -> sqlx::Result<SealedAccounts> {
+    let accounts = sqlx::query_scalar!(
+        r#"select coalesce(jsonb_agg(to_jsonb(c)), '[]') as "accounts!: Json<SealedAccounts>" from connections c
+         where c.tenant_id = $1 and c.person_id = $2"#,
+        tenant.0,
         person.0
     )
-    .fetch_optional(conn)
+    .fetch_one(conn)
     .await?;
-    Ok(accounts.map(|accounts| accounts.0))
+    Ok(accounts.0)
 }
 
 /// Sets or clears the time until which the provider asks to wait.

@@ -276,6 +276,11 @@ impl JobNotifier {
         std::iter::from_fn(|| self.0.room.clone().try_acquire_owned().ok()).take(most).collect()
     }
 
+    /// Whether no further job may begin.
+    pub(super) fn is_full(&self) -> bool {
+        self.0.room.available_permits() == 0
+    }
+
     fn is_closed(&self) -> bool {
         self.0.signals.lock().unwrap_or_else(PoisonError::into_inner).closed
     }
