@@ -130,6 +130,6 @@ async fn a_private_receipt_is_no_answer_to_a_channel(platform: Platform) {
     world.say("ana", "general", "@nod answer my mail from Bo").await;
     world.click("ana", "dm:ana", "Approve & send").await;
     assert!(world.read_new("general").contains("Answered Ana"));
-    assert!(world.read_new("dm:ana").contains("nod: Bo knows."));
+    assert!(world.read_new("dm:ana").contains("Bo knows."));
     world.finish().await;
 }

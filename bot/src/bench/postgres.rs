@@ -22,8 +22,8 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Starts it in this folder. Every commit is flushed, as it is for everybody. Checkpoints are rare, since the images of
-    /// whole pages after one are counted with whatever comes next.
+    /// Starts it in this folder. Every commit is flushed, as it is for everybody. Checkpoints are rare, and nothing is
+    /// vacuumed: the images of whole pages and the statistics that these write are counted with whatever comes next.
     pub(super) async fn start(folder: &Path) -> anyhow::Result<Self> {
         let data = folder.join("postgres");
         std::fs::create_dir_all(&data)?;
@@ -39,6 +39,7 @@ impl Server {
         }
         sqlx::query("alter system set max_wal_size = '4GB'").execute(&mut conn).await?;
         sqlx::query("alter system set checkpoint_timeout = '1h'").execute(&mut conn).await?;
+        sqlx::query("alter system set autovacuum = off").execute(&mut conn).await?;
         conn.close().await?;
         first.stop().await;
         let embedded = Embedded::start(&data, CONNECTIONS).await?;

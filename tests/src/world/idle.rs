@@ -197,9 +197,10 @@ impl World {
              cross join jsonb_array_elements(r.steps) with ordinality as recorded (step, place)
              join run_steps s on s.tenant_id = r.tenant_id and s.run_id = r.run_id
                  and s.seq = r.seq * 1000 + recorded.place
-             where recorded.step ?| '{output,in_turn}'
+             where r.tenant_id = $1 and recorded.step ?| '{output,in_turn}'
                and (s.output is null or s.kind = 'model' and s.output->>'text' is null)";
         let lost: Vec<String> = sqlx::query_scalar(lost)
+            .bind(Settings::default().tenant.0)
             .fetch_all(&self.pool)
             .await
             .unwrap_or_else(|e| panic!("the database does not answer: {e}"));

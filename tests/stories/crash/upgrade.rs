@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use nod_tests::{Program, World};
+use nod_tests::{Program, World, find_link};
 use tokio::time::sleep;
 
 use super::invariants::{ExpectedReceipt, assert_invariants, wait_for_text};
@@ -29,27 +29,36 @@ async fn kill_while_it_migrates(world: &World) {
     }
 }
 
-/// Ana has asked an earlier build, which was killed when the card stood.
-async fn with_pending_request() -> World {
+/// Ana has asked an earlier build, and its card stands.
+async fn ask_earlier_build() -> (World, Program) {
     let mut world = World::with_real_clock().await;
+    world.env.insert("NOD_APPROVALS__UNDO".to_owned(), "10s".to_owned());
+    // It has the tables of this build.
+    for statement in ["drop schema public cascade", "create schema public"] {
+        sqlx::query(statement).execute(&world.pool).await.unwrap();
+    }
     let before = world.start_program(&earlier_build()).await;
-    world.connect_google("ana").await;
-    world.make_mail_address_known("bo").await;
+    // Whether the earlier build is idle cannot be told from its tables.
+    world.chat.run_command("ana", "general", "connect google").await;
+    let link = find_link(&world.chat.newest_ephemeral("ana").unwrap()).unwrap();
+    world.consent_as("ana", &link, "ana@acme.test", None).await;
     world.chat.say("ana", "general", None, "@nod tell Bo I'm late");
     wait_for_text(&world, "[Approve & send]").await;
-    world.kill_program(before).await;
-    world
+    (world, before)
 }
 
 #[tokio::test]
 #[ignore = "needs an earlier build"]
 async fn a_waiting_card_of_an_earlier_build_is_still_approved() {
-    let mut world = with_pending_request().await;
+    let (mut world, before) = ask_earlier_build().await;
+    world.kill_program(before).await;
     kill_while_it_migrates(&world).await;
     let program = world.start_program(NOD).await;
     click_approve(&world);
     wait_for_text(&world, "Sent to bo@acme.test").await;
     assert_invariants(&mut world, ExpectedReceipt::Sent).await;
+    world.read_new("dm:ana");
+    world.read_ephemerals("ana");
     world.kill_program(program).await;
     world.finish().await;
 }
@@ -57,9 +66,7 @@ async fn a_waiting_card_of_an_earlier_build_is_still_approved() {
 #[tokio::test]
 #[ignore = "needs an earlier build"]
 async fn a_mail_that_an_earlier_build_was_about_to_send_goes_out_once() {
-    let mut world = with_pending_request().await;
-    world.env.remove("NOD_APPROVALS__UNDO");
-    let before = world.start_program(&earlier_build()).await;
+    let (mut world, before) = ask_earlier_build().await;
     click_approve(&world);
     wait_for_text(&world, "[Undo]").await;
     world.kill_program(before).await;
@@ -68,6 +75,8 @@ async fn a_mail_that_an_earlier_build_was_about_to_send_goes_out_once() {
     let program = world.start_program(NOD).await;
     wait_for_text(&world, "Sent to bo@acme.test").await;
     assert_invariants(&mut world, ExpectedReceipt::Sent).await;
+    world.read_new("dm:ana");
+    world.read_ephemerals("ana");
     world.kill_program(program).await;
     world.finish().await;
 }
