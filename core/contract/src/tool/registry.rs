@@ -149,11 +149,15 @@ mod tests {
     }
 
     fn roll(parameters: Value) -> Tool {
+        roll_with(Reach::Reads, parameters)
+    }
+
+    fn roll_with(reach: Reach, parameters: Value) -> Tool {
         Tool::Read(Arc::new(Roll(ToolSpec {
             name: "roll",
             description: "Rolls a die.",
             parameters,
-            reach: Reach::Reads,
+            reach,
             provider: None,
             status_text: "Rolling",
         })))
@@ -163,6 +167,19 @@ mod tests {
     fn a_tool_whose_schema_is_invalid_is_not_registered() {
         let error = Tools::new([roll(json!({ "type": "dice" }))]).unwrap_err().to_string();
         assert!(error.starts_with("the schema of the tool roll is invalid: "), "{error}");
+    }
+
+    #[test]
+    fn what_is_said_about_the_turn_is_not_for_the_tool() {
+        let parameters =
+            |name: &str| json!({ "type": "object", "properties": { name: { "type": "boolean" } } });
+        let tools = Tools::new([roll_with(Reach::Others, parameters("fair"))]).unwrap();
+        let parse = |raw: &str| tools.registered("roll").unwrap().parse_arguments(raw);
+        assert_eq!(parse(r#"{ "fair": true, "more": false }"#), Ok(json!({ "fair": true })));
+        assert!(parse(r#"{ "more": "no" }"#).is_err());
+        let error = Tools::new([roll_with(Reach::Others, parameters("more"))]).unwrap_err().to_string();
+        assert!(error.contains("an argument “more” already"), "{error}");
+        assert!(Tools::new([roll_with(Reach::Reads, parameters("more"))]).is_ok());
     }
 
     #[test]
