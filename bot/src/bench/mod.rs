@@ -121,6 +121,7 @@ async fn measure_once(
     if let Some(runs) = options.fill.filter(|_| round == 0) {
         fill::fill(&subject.url, runs, HeldBy::TheSame).await.context("could not fill the database")?;
     }
+    subject.vacuum().await?;
     tokio::time::sleep(SETTLE).await;
     let count = async || Counters::read(server, subject, nod.id).await;
     let memory_idle = counters::memory(nod.id)?.resident_kib;
@@ -129,6 +130,7 @@ async fn measure_once(
     let idle = Idle::between(&begun, &count().await?);
     let mut kinds = Vec::new();
     for kind in Kind::ALL {
+        subject.vacuum().await?;
         if options.statements {
             server.forget_statements().await?;
         }

@@ -23,7 +23,8 @@ pub(super) struct Server {
 
 impl Server {
     /// Starts it in this folder. Every commit is flushed, as it is for everybody. Checkpoints are rare, and nothing is
-    /// vacuumed: the images of whole pages and the statistics that these write are counted with whatever comes next.
+    /// vacuumed while something is measured: the images of whole pages and the statistics that these write would be
+    /// counted with it.
     pub(super) async fn start(folder: &Path) -> anyhow::Result<Self> {
         let data = folder.join("postgres");
         std::fs::create_dir_all(&data)?;
