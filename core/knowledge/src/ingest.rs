@@ -115,8 +115,7 @@ async fn is_served(
         let person = people::sql::load(&mut conn, tenant, person).await?;
         return Ok(person.is_some_and(|person| core.welcome.admits(person.membership)));
     };
-    let (conversation, ..) = delivery::sql::load_delivery_target(&mut conn, tenant, delivery).await?;
-    let location = delivery::sql::load_location(&mut conn, tenant, conversation).await?;
+    let (_, _, location) = delivery::sql::load_target(&mut conn, tenant, delivery).await?;
     let (platform, workspace) = (&location.platform, &location.workspace);
     let person = people::sql::load_with_membership(&mut conn, tenant, person, platform, workspace)
         .await?

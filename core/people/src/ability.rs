@@ -21,18 +21,20 @@ pub async fn find_or_create_conversation(
     asker: &Asker<'_>,
     thread: Option<&str>,
 ) -> sqlx::Result<ConversationId> {
-    let Asker { tenant, platform, workspace, place, person, user, now } = *asker;
-    let fresh = core.ids.next();
-    let channel =
-        delivery::sql::find_or_create_channel(conn, tenant, platform, workspace, place, user, fresh, now)
-            .await?;
-    let found =
-        delivery::sql::find_or_create_conversation(conn, tenant, channel, thread, core.id(), now).await?;
-    let venue = delivery::sql::load_location(conn, tenant, found).await?;
-    let anothers = venue.private_with.is_some_and(|with| with != person)
-        || venue.dm_user_id.is_some_and(|of| of != user);
-    if !anothers {
-        return Ok(found);
+    let Asker { tenant, person, user, now, .. } = *asker;
+    let inserted: ConversationId = core.id();
+    let place = delivery::sql::insert_conversation(conn, asker, thread, (core.id(), inserted)).await?;
+    let (channel, is_anothers_dm) = (place.channel, place.dm_user.is_some_and(|of| of != user));
+    if !is_anothers_dm {
+        if place.is_inserted {
+            return Ok(inserted);
+        }
+        let found =
+            delivery::sql::find_or_create_conversation(conn, tenant, channel, thread, core.id(), now).await?;
+        let venue = delivery::sql::load_location(conn, tenant, found).await?;
+        if venue.private_with.is_none_or(|with| with == person) {
+            return Ok(found);
+        }
     }
     let own = delivery::sql::find_or_create_conversation(conn, tenant, channel, None, core.id(), now).await?;
     delivery::sql::set_private_with(conn, tenant, own, person).await?;

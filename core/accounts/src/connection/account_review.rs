@@ -126,8 +126,8 @@ async fn notify_person(
     allow: bool,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let (conversation, ..) = delivery::sql::load_delivery_target(conn, tenant, asked_in).await?;
-    let venue = delivery::sql::load_location(conn, tenant, conversation).await?;
+    let (_, _, venue) = delivery::sql::load_target(conn, tenant, asked_in).await?;
+    let conversation = venue.conversation;
     let user =
         people::sql::find_user_id(conn, tenant, request.person, &venue.platform, &venue.workspace).await?;
     let (Some(user), Some(provider)) = (user, Provider::from_name(&request.provider)) else { return Ok(()) };

@@ -96,8 +96,8 @@ pub(super) async fn notify_author(
         _ => card,
     };
     let Some(delivery) = find_card(arrival, conn, verb, person).await? else { return Ok(()) };
-    let (conversation, ..) = delivery::sql::load_delivery_target(conn, tenant, delivery).await?;
-    let venue = delivery::sql::load_location(conn, tenant, conversation).await?;
+    let (_, _, venue) = delivery::sql::load_target(conn, tenant, delivery).await?;
+    let conversation = venue.conversation;
     // The location is that of the copy, so that this delivery is in the order of that place.
     let here = ConversationLocation { platform: platform.clone(), workspace: workspace.clone(), ..venue };
     let target = DeliveryTarget::Ephemeral {
@@ -128,6 +128,5 @@ async fn find_card(
     if matches!(verb.kind.as_str(), "approve_all" | "approve_selected" | "deny_all") {
         return Ok(Some(DeliveryId(verb.subject)));
     }
-    let approval = approval::sql::load(conn, arrival.tenant, ApprovalId(verb.subject)).await?;
-    Ok(approval.map(|approval| approval.card_for_person(person)))
+    approval::sql::find_card_for_person(conn, arrival.tenant, ApprovalId(verb.subject), person).await
 }

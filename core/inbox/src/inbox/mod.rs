@@ -428,8 +428,13 @@ impl InboundContext<'_> {
                 tx.commit().await?;
                 return Ok(None);
             }
-            let person = self.find_or_create_person(&mut tx).await?;
-            let membership = self.load_membership(&mut tx, person).await?;
+            let Inbound { platform, workspace, author, .. } = self.inbound;
+            let known =
+                people::sql::lock_user(&mut tx, self.tenant, platform, workspace, &author.user).await?;
+            let (person, membership) = match known {
+                Some(known) => known,
+                None => (self.find_or_create_person(&mut tx).await?, Membership::Unknown),
+            };
             if was_asked || membership != Membership::Unknown {
                 return Ok(Some((tx, person, membership)));
             }

@@ -15,12 +15,10 @@ pub use pages::{split_into_messages, truncate_as_message};
 pub use post::{deliver, dm_target, load_for_post};
 pub use sql::{ConversationLocation, NewDelivery};
 
-use crate::work::PeopleJob;
 use nod_contract::card::{Button, Card, OnClick};
 use nod_contract::chat::DeliveryTarget;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, RunId, TenantId, named_lane_id};
-use nod_store::jobs::sql as jobs;
 
 /// Sends a message: stores its row and its job in the caller's transaction.
 pub async fn enqueue(
@@ -41,13 +39,10 @@ pub async fn update_card(
     card: &Card,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let (conversation, target, platform) = sql::load_delivery_target(conn, tenant, delivery).await?;
+    let (target, platform, venue) = sql::load_target(conn, tenant, delivery).await?;
     // A message to a person elsewhere can be on another platform than its conversation.
-    let venue = ConversationLocation { platform, ..sql::load_location(conn, tenant, conversation).await? };
-    let work = PeopleJob::DeliverMessage { delivery };
-    // Locks the lane before the row, as the deliver job does; the other order could deadlock.
-    jobs::enqueue(conn, tenant, lane(&venue, target.as_ref()), &work, now, now).await?;
-    sql::update_card(conn, tenant, delivery, card).await
+    let venue = ConversationLocation { platform, ..venue };
+    sql::update_and_enqueue(conn, tenant, lane(&venue, target.as_ref()), delivery, card, now).await
 }
 
 /// Returns the id of a run's line in the thread: it says what went to one person only. Of several such messages the

@@ -13,6 +13,7 @@ use nod_contract::card::Card;
 use nod_contract::chat::{ChannelRef, DeliveryTarget, Inbound, OutgoingFile, PostedMessage, Shown};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ChannelId, ConversationId, DeliveryId, PersonId, RunId, TenantId};
+use nod_store::ability::Asker;
 use nod_store::jobs::Claim;
 use nod_store::jobs::sql::{ClaimRow, Completion, from_json, to_json};
 
@@ -278,23 +279,26 @@ pub async fn lock_card(
     card.map(from_json).transpose()
 }
 
-/// Returns a delivery's conversation, target and platform, which determine its lane.
-pub async fn load_delivery_target(
+/// Returns a delivery's target, its platform, and the location of its conversation, which determine its lane.
+pub async fn load_target(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: DeliveryId,
-) -> sqlx::Result<(ConversationId, Option<DeliveryTarget>, String)> {
+) -> sqlx::Result<(Option<DeliveryTarget>, String, ConversationLocation)> {
     let row = sqlx::query!(
-        "select conversation_id, target, platform from deliveries where tenant_id = $1 and id = $2",
+        r#"select d.target, d.platform, to_jsonb(v) as "location!: Json<ConversationLocation>"
+         from deliveries d
+         join conversation_locations v on v.tenant_id = d.tenant_id and v.conversation = d.conversation_id
+         where d.tenant_id = $1 and d.id = $2"#,
         tenant.0,
         id.0
     )
     .fetch_one(conn)
     .await?;
-    Ok((ConversationId(row.conversation_id), row.target.map(from_json).transpose()?, row.platform))
+    Ok((row.target.map(from_json).transpose()?, row.platform, row.location.0))
 }
 
-/// Replaces the card of a message that is posted or still to be posted.
+/// Replaces the card of a message whose job is stored elsewhere.
 pub async fn update_card(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -306,6 +310,31 @@ pub async fn update_card(
         tenant.0,
         id.0,
         to_json(card)? as _
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Replaces the card of a message that is posted or still to be posted, and stores the job that shows it, in this lane. The
+/// lane is locked before the row, as the deliver job does; the other order could deadlock.
+pub(super) async fn update_and_enqueue(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    lane: Uuid,
+    id: DeliveryId,
+    card: &Card,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "with enqueued as materialized (select enqueue($1, $4, $5, $6, $6))
+         update deliveries set card = $3, version = version + 1 from enqueued where tenant_id = $1 and id = $2",
+        tenant.0,
+        id.0,
+        to_json(card)? as _,
+        lane,
+        to_json(&PeopleJob::DeliverMessage { delivery: id })? as _,
+        now
     )
     .execute(conn)
     .await?;
@@ -558,6 +587,57 @@ pub async fn find_or_create_channel(
     .fetch_one(conn)
     .await?;
     Ok(ChannelId(id))
+}
+
+/// The channel of a message, and what became of the conversation that was to be inserted there.
+pub(crate) struct Place {
+    pub(crate) channel: ChannelId,
+    /// The user whose DM channel it is.
+    pub(crate) dm_user: Option<String>,
+    /// False if the thread has a conversation already.
+    pub(crate) is_inserted: bool,
+}
+
+/// Returns the channel of a message, created if new, and inserts a conversation for its thread if there is none. A known
+/// channel is not written to.
+pub(crate) async fn insert_conversation(
+    conn: &mut PgConnection,
+    asker: &Asker<'_>,
+    thread: Option<&str>,
+    fresh: (ChannelId, ConversationId),
+) -> sqlx::Result<Place> {
+    let Asker { tenant, platform, workspace, place, user, now, .. } = *asker;
+    let row = sqlx::query!(
+        r#"with known as (
+             select id, dm_user_ref from channels
+             where tenant_id = $1 and platform = $2 and workspace = $3 and channel_ref = $4 and is_dm = $5
+               and (dm_user_ref is not null or $6::text is null)),
+         made as (
+             insert into channels (tenant_id, id, platform, workspace, channel_ref, is_dm, dm_user_ref, created_at)
+             select $1, $7, $2, $3, $4, $5, $6, $10 where not exists (select 1 from known)
+             on conflict (tenant_id, platform, workspace, channel_ref)
+                 do update set is_dm = excluded.is_dm, dm_user_ref = coalesce(channels.dm_user_ref, excluded.dm_user_ref)
+             returning id, dm_user_ref),
+         channel as (select * from known union all select * from made),
+         fresh as (
+             insert into conversations (tenant_id, id, channel_id, thread_ref, created_at)
+             select $1, $8, channel.id, $9, $10 from channel
+             on conflict (tenant_id, channel_id, thread_ref) do nothing returning id)
+         select id as "id!", dm_user_ref, exists (select 1 from fresh) as "is_inserted!" from channel"#,
+        tenant.0,
+        platform,
+        workspace,
+        place.channel,
+        place.is_dm,
+        place.is_dm.then_some(user),
+        fresh.0.0,
+        fresh.1.0,
+        thread,
+        now
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(Place { channel: ChannelId(row.id), dm_user: row.dm_user_ref, is_inserted: row.is_inserted })
 }
 
 /// Returns the DM channel of a user, if Nod and they have talked there.

@@ -41,7 +41,30 @@ impl From<PersonRow> for Person {
     }
 }
 
-/// Returns the person behind a platform's user, created if new.
+/// Returns the person behind a platform's user, and what the platform has reported that they are there. They are locked, so
+/// that they cannot be merged into another before this transaction ends.
+pub async fn lock_user(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    user: &str,
+) -> sqlx::Result<Option<(PersonId, Membership)>> {
+    let known = sqlx::query!(
+        "select i.person_id, i.membership
+         from identities i join people p on p.tenant_id = i.tenant_id and p.id = i.person_id
+         where i.tenant_id = $1 and i.platform = $2 and i.workspace = $3 and i.user_ref = $4 for key share of p",
+        tenant.0,
+        platform,
+        workspace,
+        user
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(known.map(|known| (PersonId(known.person_id), Membership::from_name(&known.membership))))
+}
+
+/// Returns the person behind a platform's user, created if new, and locked as by [`lock_user`].
 pub async fn find_or_create(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -51,19 +74,8 @@ pub async fn find_or_create(
     fresh: PersonId,
     now: Timestamp,
 ) -> sqlx::Result<PersonId> {
-    // Locked, so that the person cannot be merged into another before this transaction ends.
-    let known = sqlx::query_scalar!(
-        "select i.person_id from identities i join people p on p.tenant_id = i.tenant_id and p.id = i.person_id
-         where i.tenant_id = $1 and i.platform = $2 and i.workspace = $3 and i.user_ref = $4 for key share of p",
-        tenant.0,
-        platform,
-        workspace,
-        user
-    )
-    .fetch_optional(&mut *conn)
-    .await?;
-    if let Some(known) = known {
-        return Ok(PersonId(known));
+    if let Some((known, _)) = lock_user(conn, tenant, platform, workspace, user).await? {
+        return Ok(known);
     }
     // Two first events of one person can race: the identity row decides, and the loser's person row is deleted.
     sqlx::query!(

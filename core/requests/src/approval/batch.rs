@@ -238,7 +238,9 @@ pub async fn handle_batch_click(
     for id in seconds {
         move_to_own_card(core, conn, tenant, id, now).await?;
     }
-    remind::close_reminder(conn, tenant, card, now).await?;
+    // Those that moved are on it no more.
+    let left = sql::list_on_card(conn, tenant, card).await?;
+    remind::close_reminder(conn, tenant, &left, now).await?;
     said.dedup();
     Ok(if said.is_empty() {
         InteractionResponse::Ack

@@ -64,8 +64,7 @@ pub async fn handle_decision_click(
             return Ok(InteractionResponse::ephemeral(rejection_text(&approval, by, revision, now)));
         }
     }
-    refresh_delivery(conn, tenant, approval.delivery, now).await?;
-    remind::close_reminder(conn, tenant, approval.delivery, now).await?;
+    refresh_decided(conn, tenant, approval.delivery, now).await?;
     Ok(answer)
 }
 
@@ -262,8 +261,7 @@ pub async fn withdraw_for_run(
             let action = format!("approval.{}", to.as_str());
             audit::insert_entry(conn, tenant, Some(by), &action, id.0, Some(&approval.digest), &detail, now)
                 .await?;
-            refresh(conn, tenant, id, now).await?;
-            remind::close_reminder(conn, tenant, approval.delivery, now).await?;
+            refresh_decided(conn, tenant, approval.delivery, now).await?;
         }
     }
     Ok(())
@@ -302,8 +300,7 @@ pub(super) async fn close(
     let detail = json!({ "tool": approval.tool, "revision": approval.revision });
     audit::insert_entry(conn, tenant, None, action, id.0, Some(&approval.digest), &detail, now).await?;
     notify_run(core, conn, tenant, &approval, verdict, now).await?;
-    refresh_delivery(conn, tenant, approval.delivery, now).await?;
-    remind::close_reminder(conn, tenant, approval.delivery, now).await
+    refresh_decided(conn, tenant, approval.delivery, now).await
 }
 
 /// Sends the verdict to the waiting run, which waits on while an edit is being kept. Called before the card is
@@ -334,8 +331,8 @@ pub async fn refresh(
     id: ApprovalId,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let Some(approval) = sql::load(conn, tenant, id).await? else { return Ok(()) };
-    refresh_delivery(conn, tenant, approval.delivery, now).await
+    let all = sql::list_beside(conn, tenant, id).await?;
+    show(conn, tenant, &all, now).await
 }
 
 /// Updates a card, with all requests on it, and the cards of their co-approvers.
@@ -346,9 +343,32 @@ pub(super) async fn refresh_delivery(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let all = sql::list_on_card(conn, tenant, at).await?;
-    delivery::update_card(conn, tenant, at, &card(&all), now).await?;
-    let mut readers: Vec<PersonId> = all.first().map(|first| first.decider).into_iter().collect();
-    for approval in &all {
+    show(conn, tenant, &all, now).await
+}
+
+/// Updates a card of which a request was decided, and its reminder.
+pub(super) async fn refresh_decided(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    at: DeliveryId,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let all = sql::list_on_card(conn, tenant, at).await?;
+    show(conn, tenant, &all, now).await?;
+    remind::close_reminder(conn, tenant, &all, now).await
+}
+
+/// Shows what became of all requests of one card.
+async fn show(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    all: &[Approval],
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let Some(first) = all.first() else { return Ok(()) };
+    delivery::update_card(conn, tenant, first.delivery, &card(all), now).await?;
+    let mut readers = vec![first.decider];
+    for approval in all {
         for (reader, theirs) in approval.asked_co_approvers() {
             delivery::update_card(conn, tenant, theirs, &co_approval::card(approval, reader), now).await?;
             readers.push(reader.person);

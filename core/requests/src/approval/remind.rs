@@ -8,7 +8,7 @@ use crate::policy::Terms;
 use crate::work::RequestJob;
 use nod_contract::chat::{ChannelRef, DeliveryTarget};
 use nod_contract::clock::Timestamp;
-use nod_contract::ids::{ApprovalId, DeliveryId, TenantId};
+use nod_contract::ids::{ApprovalId, TenantId};
 use nod_people::context::Chat;
 use nod_people::delivery::{self, ConversationLocation, NewDelivery, sql::Delivery};
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
@@ -113,14 +113,13 @@ fn card_permalink(core: &Chat, card: &Delivery, venue: &ConversationLocation) ->
     core.adapters.get(&card.platform)?.permalink(&place, &posted.message)
 }
 
-/// Updates the reminders of decided requests, so that they no longer say that the request is pending.
+/// Updates the reminders of the decided requests of one card, so that they no longer say that the request is pending.
 pub(super) async fn close_reminder(
     conn: &mut PgConnection,
     tenant: TenantId,
-    card: DeliveryId,
+    all: &[Approval],
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let all = sql::list_on_card(conn, tenant, card).await?;
     for approval in all.iter().filter(|approval| approval.status != Status::Pending) {
         for (reader, _) in approval.asked_co_approvers() {
             if let Some(reminder) = reader.reminder {
@@ -151,8 +150,7 @@ async fn list_pending_on_card(
     id: ApprovalId,
     now: Timestamp,
 ) -> sqlx::Result<Vec<Approval>> {
-    let Some(approval) = sql::load(conn, tenant, id).await? else { return Ok(Vec::new()) };
-    let mut all = sql::list_on_card(conn, tenant, approval.delivery).await?;
+    let mut all = sql::list_beside(conn, tenant, id).await?;
     all.retain(|approval| {
         approval.status == Status::Pending && approval.expires_at > now && approval.reminder.is_none()
     });

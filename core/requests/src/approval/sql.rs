@@ -184,6 +184,24 @@ pub(crate) async fn list_on_card(
     tenant: TenantId,
     card: DeliveryId,
 ) -> sqlx::Result<Vec<Approval>> {
+    list_together(conn, tenant, Some(card), None).await
+}
+
+/// Loads all requests on the card of this one.
+pub(crate) async fn list_beside(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+) -> sqlx::Result<Vec<Approval>> {
+    list_together(conn, tenant, None, Some(id)).await
+}
+
+async fn list_together(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    card: Option<DeliveryId>,
+    one_of_them: Option<ApprovalId>,
+) -> sqlx::Result<Vec<Approval>> {
     let rows = sqlx::query_as!(
         Row,
         r#"select a.id, a.conversation_id, a.run_id, a.call_id, a.tool, a.revision, a.preview, a.digest, a.risks, a.sources,
@@ -202,14 +220,37 @@ pub(crate) async fn list_on_card(
          from approvals a
          join people p on p.tenant_id = a.tenant_id and p.id = a.decider_id
          left join effects e on e.tenant_id = a.tenant_id and e.approval_id = a.id
-         where a.tenant_id = $1 and a.delivery_id = $2
+         where a.tenant_id = $1 and a.delivery_id = coalesce($2, (
+             select o.delivery_id from approvals o where o.tenant_id = $1 and o.id = $3))
          order by a.created_at, a.id"#,
         tenant.0,
-        card.0
+        card.map(|d| d.0),
+        one_of_them.map(|a| a.0)
     )
     .fetch_all(conn)
     .await?;
     rows.into_iter().map(Row::into_approval).collect()
+}
+
+/// Returns the card on which this person decides: a co-approver's own, or the one where it was requested.
+pub async fn find_card_for_person(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    person: PersonId,
+) -> sqlx::Result<Option<DeliveryId>> {
+    let card = sqlx::query_scalar!(
+        r#"select coalesce(s.delivery_id, a.delivery_id) as "card!" from approvals a
+         left join co_approvers s on s.tenant_id = a.tenant_id and s.approval_id = a.id and s.person_id = $3
+             and a.decider_id <> $3
+         where a.tenant_id = $1 and a.id = $2"#,
+        tenant.0,
+        id.0,
+        person.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(card.map(DeliveryId))
 }
 
 /// Where to search for pending requests.

@@ -5,10 +5,10 @@ use sqlx::PgConnection;
 
 use super::card::{escape, line, line_without_untrusted_text};
 use super::co_approval::Role;
-use super::decide::{DecisionResult, apply_decision, notify_run, refresh_delivery};
+use super::decide::{DecisionResult, apply_decision, notify_run, refresh_decided};
 use super::revalidate::{self, forbidden_text};
 use super::sql::{PendingFilter, list_pending};
-use super::{Approval, Decision, remind};
+use super::{Approval, Decision};
 use crate::context::Requests;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, PersonId, TenantId};
@@ -196,8 +196,7 @@ pub async fn refresh_approved_card(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let Some(card) = yes.card_delivery else { return Ok(()) };
-    refresh_delivery(conn, tenant, card, now).await?;
-    remind::close_reminder(conn, tenant, card, now).await
+    refresh_decided(conn, tenant, card, now).await
 }
 
 /// Returns whether a request waits for this person as co-approver, in their DM.

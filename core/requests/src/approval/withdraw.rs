@@ -3,8 +3,8 @@
 use serde_json::json;
 use sqlx::PgConnection;
 
-use super::decide::refresh_delivery;
-use super::{Status, remind, sql};
+use super::decide::refresh_decided;
+use super::{Status, sql};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ApprovalId, RunId, TenantId};
 use nod_store::audit;
@@ -27,8 +27,7 @@ pub async fn withdraw(
         let detail = json!({ "tool": approval.tool, "revision": approval.revision });
         let digest = Some(approval.digest.as_str());
         audit::insert_entry(conn, tenant, None, "approval.withdrawn", id.0, digest, &detail, now).await?;
-        refresh_delivery(conn, tenant, approval.delivery, now).await?;
-        remind::close_reminder(conn, tenant, approval.delivery, now).await?;
+        refresh_decided(conn, tenant, approval.delivery, now).await?;
     }
     Ok(withdrawn)
 }
