@@ -23,10 +23,11 @@ pub async fn find_or_create_conversation(
 ) -> sqlx::Result<ConversationId> {
     let Asker { tenant, person, user, now, .. } = *asker;
     let inserted: ConversationId = core.id();
-    let place = delivery::sql::insert_conversation(conn, asker, thread, (core.id(), inserted)).await?;
-    let (channel, is_anothers_dm) = (place.channel, place.dm_user.is_some_and(|of| of != user));
+    let channel = delivery::sql::insert_conversation(conn, asker, thread, (core.id(), inserted)).await?;
+    let is_anothers_dm = channel.dm_user.is_some_and(|of| of != user);
+    let (channel, is_new) = (channel.id, channel.has_new_conversation);
     if !is_anothers_dm {
-        if place.is_inserted {
+        if is_new {
             return Ok(inserted);
         }
         let found =

@@ -589,13 +589,13 @@ pub async fn find_or_create_channel(
     Ok(ChannelId(id))
 }
 
-/// The channel of a message, and what became of the conversation that was to be inserted there.
-pub(crate) struct Place {
-    pub(crate) channel: ChannelId,
+/// The channel of a message.
+pub(crate) struct MessageChannel {
+    pub(crate) id: ChannelId,
     /// The user whose DM channel it is.
     pub(crate) dm_user: Option<String>,
-    /// False if the thread has a conversation already.
-    pub(crate) is_inserted: bool,
+    /// False if the thread had a conversation already.
+    pub(crate) has_new_conversation: bool,
 }
 
 /// Returns the channel of a message, created if new, and inserts a conversation for its thread if there is none. A known
@@ -605,7 +605,7 @@ pub(crate) async fn insert_conversation(
     asker: &Asker<'_>,
     thread: Option<&str>,
     fresh: (ChannelId, ConversationId),
-) -> sqlx::Result<Place> {
+) -> sqlx::Result<MessageChannel> {
     let Asker { tenant, platform, workspace, place, user, now, .. } = *asker;
     let row = sqlx::query!(
         r#"with known as (
@@ -623,7 +623,7 @@ pub(crate) async fn insert_conversation(
              insert into conversations (tenant_id, id, channel_id, thread_ref, created_at)
              select $1, $8, channel.id, $9, $10 from channel
              on conflict (tenant_id, channel_id, thread_ref) do nothing returning id)
-         select id as "id!", dm_user_ref, exists (select 1 from fresh) as "is_inserted!" from channel"#,
+         select id as "id!", dm_user_ref, exists (select 1 from fresh) as "has_new_conversation!" from channel"#,
         tenant.0,
         platform,
         workspace,
@@ -637,7 +637,11 @@ pub(crate) async fn insert_conversation(
     )
     .fetch_one(conn)
     .await?;
-    Ok(Place { channel: ChannelId(row.id), dm_user: row.dm_user_ref, is_inserted: row.is_inserted })
+    Ok(MessageChannel {
+        id: ChannelId(row.id),
+        dm_user: row.dm_user_ref,
+        has_new_conversation: row.has_new_conversation,
+    })
 }
 
 /// Returns the DM channel of a user, if Nod and they have talked there.
