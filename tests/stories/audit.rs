@@ -12,6 +12,7 @@ on_each_platform!(
     every_node_tool_and_model_call_is_kept,
     a_prompt_in_the_record_is_what_the_model_got,
     an_output_in_the_record_is_what_came_back_and_stands_once,
+    a_step_writes_the_same_however_many_came_before,
     what_prompts_have_in_common_is_stored_once,
     every_run_says_its_intent_and_its_way,
     what_was_said_is_kept_before_the_model_is_asked,
@@ -138,6 +139,29 @@ async fn an_output_in_the_record_is_what_came_back_and_stands_once(platform: Pla
                     or s.step->>'tool' = 'gmail_list_recent' and s.step ? 'output'";
     assert_eq!(column(&world, twice).await, [""; 0]);
     world.finish().await;
+}
+
+async fn a_step_writes_the_same_however_many_came_before(platform: Platform) {
+    let (mut states, mut records) = (Vec::new(), Vec::new());
+    for reads in [1, 10] {
+        let mut world = World::new_on(platform).await;
+        world.connect_google("ana").await;
+        world.make_mail_address_known("bo").await;
+        let recent = std::iter::repeat_with(|| Answer::tool("gmail_list_recent", json!({}))).take(reads);
+        world.script_model("tool", recent.chain([late_mail_call()]));
+        world.say("ana", "dm:ana", "look at my mail and tell Bo I'm late").await;
+        let state = "select octet_length(state::text)::text from runs where status = 'waiting'";
+        states.extend(column(&world, state).await);
+        let read = "select octet_length(steps::text)::text from step_records
+                    where steps @> '[{\"tool\": \"gmail_list_recent\"}]' order by seq";
+        records.extend(column(&world, read).await);
+        world.read_new("dm:ana");
+        world.finish().await;
+    }
+    let bytes = |of: &str| of.parse::<f64>().unwrap();
+    assert!(bytes(&states[1]) < 1.1 * bytes(&states[0]), "{states:?}");
+    assert_eq!(records.len(), 11);
+    assert!(bytes(&records[10]) < 1.1 * bytes(&records[1]), "{records:?}");
 }
 
 async fn what_prompts_have_in_common_is_stored_once(platform: Platform) {
