@@ -29,8 +29,8 @@ async fn kill_while_it_migrates(world: &World) {
     }
 }
 
-/// Ana has asked an earlier build, and its card stands.
-async fn ask_earlier_build() -> (World, Program) {
+/// Ana has asked an earlier build, and these words of its answer stand. Also returns her message.
+async fn ask_earlier_build(wish: &str, answer: &str) -> (World, Program, String) {
     let mut world = World::with_real_clock().await;
     world.env.insert("NOD_APPROVALS__UNDO".to_owned(), "10s".to_owned());
     // It has the tables of this build.
@@ -42,15 +42,15 @@ async fn ask_earlier_build() -> (World, Program) {
     world.chat.run_command("ana", "general", "connect google").await;
     let link = find_link(&world.chat.newest_ephemeral("ana").unwrap()).unwrap();
     world.consent_as("ana", &link, "ana@acme.test", None).await;
-    world.chat.say("ana", "general", None, "@nod tell Bo I'm late");
-    wait_for_text(&world, "[Approve & send]").await;
-    (world, before)
+    let asked = world.chat.say("ana", "general", None, wish);
+    wait_for_text(&world, answer).await;
+    (world, before, asked)
 }
 
 #[tokio::test]
 #[ignore = "needs an earlier build"]
 async fn a_waiting_card_of_an_earlier_build_is_still_approved() {
-    let (mut world, before) = ask_earlier_build().await;
+    let (mut world, before, _) = ask_earlier_build("@nod tell Bo I'm late", "[Approve & send]").await;
     world.kill_program(before).await;
     kill_while_it_migrates(&world).await;
     let program = world.start_program(NOD).await;
@@ -66,7 +66,7 @@ async fn a_waiting_card_of_an_earlier_build_is_still_approved() {
 #[tokio::test]
 #[ignore = "needs an earlier build"]
 async fn a_mail_that_an_earlier_build_was_about_to_send_goes_out_once() {
-    let (mut world, before) = ask_earlier_build().await;
+    let (mut world, before, _) = ask_earlier_build("@nod tell Bo I'm late", "[Approve & send]").await;
     click_approve(&world);
     wait_for_text(&world, "[Undo]").await;
     world.kill_program(before).await;
@@ -75,6 +75,32 @@ async fn a_mail_that_an_earlier_build_was_about_to_send_goes_out_once() {
     let program = world.start_program(NOD).await;
     wait_for_text(&world, "Sent to bo@acme.test").await;
     assert_invariants(&mut world, ExpectedReceipt::Sent).await;
+    world.read_new("dm:ana");
+    world.read_ephemerals("ana");
+    world.kill_program(program).await;
+    world.finish().await;
+}
+
+#[tokio::test]
+#[ignore = "needs an earlier build"]
+async fn a_draft_of_an_earlier_build_is_changed_and_sent() {
+    let wish = "@nod draft a mail to Bo saying I'm late";
+    let (mut world, before, asked) = ask_earlier_build(wish, "Not sent yet.").await;
+    world.kill_program(before).await;
+    kill_while_it_migrates(&world).await;
+    let program = world.start_program(NOD).await;
+    world.chat.say("ana", "general", Some(&asked), "add Cho in copy");
+    wait_for_text(&world, "Cc  cho@acme.test").await;
+    world.chat.say("ana", "general", Some(&asked), "send it");
+    wait_for_text(&world, "[Approve & send]").await;
+    click_approve(&world);
+    wait_for_text(&world, "Sent “Running late”").await;
+    world.wait_until_idle().await;
+    let sent = world.google.list_sent("ana@acme.test");
+    let [mail] = &sent[..] else { panic!("not one mail: {sent:#?}") };
+    assert_eq!(mail.cc, ["cho@acme.test"]);
+    assert!(world.google.drafts("ana@acme.test").is_empty());
+    world.read_new("general");
     world.read_new("dm:ana");
     world.read_ephemerals("ana");
     world.kill_program(program).await;
