@@ -101,9 +101,9 @@ impl Database {
 async fn connect(url: &SecretString, max_connections: u32) -> Result<PgPool, sqlx::Error> {
     let options: PgConnectOptions = url.expose_secret().parse()?;
     let options = options.application_name("nod").options([
-        // Every statement has one good plan, and planning it again for each call costs more than some take.
+        // Planning most statements costs more than running them, and their plans do not depend on the values.
         ("plan_cache_mode", "force_generic_plan"),
-        // Jobs live for moments, so their tables are full of dead rows: they look small enough to be read whole, and are not.
+        // For disks without a seek. A table of jobs is mostly dead rows: it looks small enough to be read whole, and is not.
         ("random_page_cost", "1.1"),
         ("statement_timeout", STATEMENT_TIMEOUT),
         ("idle_in_transaction_session_timeout", IDLE_TRANSACTION_TIMEOUT),

@@ -433,7 +433,11 @@ impl InboundContext<'_> {
                 people::sql::lock_user(&mut tx, self.tenant, platform, workspace, &author.user).await?;
             let (person, membership) = match known {
                 Some(known) => known,
-                None => (self.find_or_create_person(&mut tx).await?, Membership::Unknown),
+                // The platform may have told of them meanwhile.
+                None => {
+                    let person = self.find_or_create_person(&mut tx).await?;
+                    (person, self.load_membership(&mut tx, person).await?)
+                }
             };
             if was_asked || membership != Membership::Unknown {
                 return Ok(Some((tx, person, membership)));

@@ -298,7 +298,7 @@ pub async fn load_target(
     Ok((row.target.map(from_json).transpose()?, row.platform, row.location.0))
 }
 
-/// Replaces the card of a message whose job is stored elsewhere.
+/// Replaces the card of a message and enqueues no job: the caller has one, or nothing that is seen changes.
 pub async fn update_card(
     conn: &mut PgConnection,
     tenant: TenantId,
