@@ -132,8 +132,7 @@ async fn play(world: &mut World) -> Vec<(String, i64)> {
         .collect()
 }
 
-/// Postgres plans a statement for its parameters, or once for all. Which of the two it takes depends on how often it was
-/// asked, so both are tried.
+/// Postgres plans a statement for its parameters, or once for all, which is what Nod's own connections ask for. Both are tried.
 async fn set_plans(world: &World, mode: &str) {
     let statement = format!(
         "do $$ begin

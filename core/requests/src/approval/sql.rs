@@ -184,7 +184,7 @@ pub(crate) async fn list_on_card(
     tenant: TenantId,
     card: DeliveryId,
 ) -> sqlx::Result<Vec<Approval>> {
-    list_together(conn, tenant, Some(card), None).await
+    list_together(conn, tenant, CardRef::Delivery(card)).await
 }
 
 /// Loads all requests on the card of this one.
@@ -193,15 +193,25 @@ pub(crate) async fn list_beside(
     tenant: TenantId,
     id: ApprovalId,
 ) -> sqlx::Result<Vec<Approval>> {
-    list_together(conn, tenant, None, Some(id)).await
+    list_together(conn, tenant, CardRef::WithRequest(id)).await
+}
+
+/// How a card with requests is known.
+enum CardRef {
+    Delivery(DeliveryId),
+    /// By one of its requests.
+    WithRequest(ApprovalId),
 }
 
 async fn list_together(
     conn: &mut PgConnection,
     tenant: TenantId,
-    card: Option<DeliveryId>,
-    one_of_them: Option<ApprovalId>,
+    card: CardRef,
 ) -> sqlx::Result<Vec<Approval>> {
+    let (delivery, request) = match card {
+        CardRef::Delivery(id) => (Some(id.0), None),
+        CardRef::WithRequest(id) => (None, Some(id.0)),
+    };
     let rows = sqlx::query_as!(
         Row,
         r#"select a.id, a.conversation_id, a.run_id, a.call_id, a.tool, a.revision, a.preview, a.digest, a.risks, a.sources,
@@ -224,15 +234,15 @@ async fn list_together(
              select o.delivery_id from approvals o where o.tenant_id = $1 and o.id = $3))
          order by a.created_at, a.id"#,
         tenant.0,
-        card.map(|d| d.0),
-        one_of_them.map(|a| a.0)
+        delivery,
+        request
     )
     .fetch_all(conn)
     .await?;
     rows.into_iter().map(Row::into_approval).collect()
 }
 
-/// Returns the card on which this person decides: a co-approver's own, or the one where it was requested.
+/// Returns the card on which this person decides, as [`Approval::card_for_person`] does for one that is loaded.
 pub async fn find_card_for_person(
     conn: &mut PgConnection,
     tenant: TenantId,
