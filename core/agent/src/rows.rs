@@ -56,14 +56,15 @@ impl LoadedRun {
 pub struct NewRun<'a> {
     pub id: RunId,
     pub conversation: ConversationId,
+    /// Its jobs stand in it. It never changes.
+    pub lane: Uuid,
     pub person: PersonId,
     pub trace: TraceId,
     pub state: &'a AgentState,
 }
 
-/// Inserts a run: the job that advances it, its row, and the message that it answers, which is its first turn. The
-/// conversation's lane is locked first, as everywhere, because its holder is writing to this conversation. `said` is the
-/// platform's time. If the lane was free and there is room, it is leased, and the caller begins the job after the commit.
+/// Inserts a run: the job that advances it, its row, and the message that it answers, which is its first turn. Its lane is
+/// locked first, as everywhere. `said` is the platform's time. If the lane was free and there is room, it is leased, and the caller begins the job after the commit.
 pub async fn begin(
     conn: &mut PgConnection,
     jobs: &JobNotifier,
@@ -77,11 +78,11 @@ pub async fn begin(
     let work = RunJob::AdvanceRun { run: run.id, event: None };
     let reservation = jobs.reserve_one();
     let enqueued = sqlx::query!(
-        r#"with enqueued as (select job, lease_id from enqueue_leased($1, $3, $9, $8, $18)),
+        r#"with enqueued as (select job, lease_id from enqueue_leased($1, $21, $9, $8, $18)),
          run as (
-             insert into runs (tenant_id, id, conversation_id, person_id, trace_id, workflow, status, node, state,
+             insert into runs (tenant_id, id, conversation_id, lane_id, person_id, trace_id, workflow, status, node, state,
                  intent, routed_via, version, first_turn, created_at, updated_at)
-             select $1, $2, $3, $4, $5, 'chat', 'queued', $6, $7, $19, $20, 0, 0, $8, $8
+             select $1, $2, $3, $21, $4, $5, 'chat', 'queued', $6, $7, $19, $20, 0, 0, $8, $8
              from enqueued
              returning tenant_id, conversation_id, id)
          insert into messages (tenant_id, id, conversation_id, run_id, turn_number, role, person_id, message_ref, turn, only_for,
@@ -107,13 +108,14 @@ pub async fn begin(
         said,
         reservation.as_ref().map(Reservation::seconds),
         run.state.intent.map(Intent::as_str),
-        run.state.routed_via
+        run.state.routed_via,
+        run.lane
     )
     .fetch_one(conn)
     .await?;
     let leased = reservation
         .zip(enqueued.lease_id)
-        .map(|(reservation, lease)| reservation.fill(tenant, run.conversation.0, lease, enqueued.job, &work));
+        .map(|(reservation, lease)| reservation.fill(tenant, run.lane, lease, enqueued.job, &work));
     leased.transpose()
 }
 
@@ -505,9 +507,9 @@ pub async fn find_open_by_message(
     workspace: &str,
     channel: &str,
     message: &str,
-) -> sqlx::Result<Option<(RunId, ConversationId, String)>> {
+) -> sqlx::Result<Option<(RunId, String)>> {
     let row = sqlx::query!(
-        r#"select r.id, r.conversation_id, coalesce(m.turn->>'text', '') as "words!" from messages m
+        r#"select r.id, coalesce(m.turn->>'text', '') as "words!" from messages m
          join runs r on r.tenant_id = m.tenant_id and r.id = m.run_id
          join conversations c on c.tenant_id = m.tenant_id and c.id = m.conversation_id
          join channels ch on ch.tenant_id = m.tenant_id and ch.id = c.channel_id
@@ -522,7 +524,7 @@ pub async fn find_open_by_message(
     )
     .fetch_optional(conn)
     .await?;
-    Ok(row.map(|r| (RunId(r.id), ConversationId(r.conversation_id), r.words)))
+    Ok(row.map(|r| (RunId(r.id), r.words)))
 }
 
 /// Returns the answers of a run that only one person may read, newest first.

@@ -100,6 +100,14 @@ impl Ids for SystemIds {
     }
 }
 
+impl ConversationId {
+    /// Returns the lane of the runs that people begin in the conversation: they answer one after another.
+    #[must_use]
+    pub fn lane(self) -> Uuid {
+        self.0
+    }
+}
+
 /// Derives the id of a lane from words.
 pub fn named_lane_id(words: &[&str]) -> Uuid {
     let digest = Sha256::digest(words.join("\u{1f}"));

@@ -46,9 +46,9 @@ pub async fn find_inconsistencies(
          union all
          select 'runs to advance without a job in their lane', count(*) from runs r
              where r.tenant_id = $1 and r.status in ('queued', 'running')
-               and not exists (select 1 from jobs j where j.tenant_id = $1 and j.lane_id = r.conversation_id
+               and not exists (select 1 from jobs j where j.tenant_id = $1 and j.lane_id = r.lane_id
                    and j.payload->>'run' = r.id::text)
-               and not exists (select 1 from dead_jobs d where d.tenant_id = $1 and d.lane_id = r.conversation_id
+               and not exists (select 1 from dead_jobs d where d.tenant_id = $1 and d.lane_id = r.lane_id
                    and d.payload->>'run' = r.id::text)
          union all
          select 'effects to perform without a job in their lane', count(*) from effects e

@@ -282,6 +282,16 @@ fn a_permit_is_minted_in_one_place() {
     assert_eq!(minted, [core().join("requests/src/perform.rs")]);
 }
 
+/// Everything else sends an event to a run, and does not say in which lane.
+#[test]
+fn the_jobs_of_a_run_are_enqueued_in_one_place() {
+    let all = crates().into_iter().flat_map(|part| program(&part));
+    let naming =
+        all.filter(|(place, code)| code.contains("RunJob::AdvanceRun") && !place.starts_with("agent/"));
+    let naming: Vec<String> = naming.map(|(place, _)| place).collect();
+    assert_eq!(naming, ["store/src/runs.rs"]);
+}
+
 #[test]
 fn the_core_names_no_vendor() {
     let all = crates().into_iter().flat_map(|part| program(&part));

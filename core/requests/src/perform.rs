@@ -23,7 +23,7 @@ use nod_contract::tool::{ActTool, EffectLookup, Tool, ToolContext, ToolError, To
 use nod_people::progress;
 use nod_store::audit;
 use nod_store::jobs::{Claim, WorkError, commit_and_begin, sql as jobs};
-use nod_store::runs::{RunEvent, RunJob};
+use nod_store::runs::{self, RunEvent};
 use nod_store::steps::{self, StepRecord};
 
 /// The number of lookups of an effect before a person is asked; the pauses double from one second.
@@ -341,7 +341,7 @@ impl EffectExecution<'_> {
         jobs::assert_lease(&mut tx, self.claim).await?;
         if effect.approval.is_none() {
             // The lane is locked before the rows, in the same order as when a turn is stopped.
-            jobs::lock_lane(&mut tx, tenant, effect.conversation.0).await?;
+            runs::lock(&mut tx, tenant, effect.run).await?;
         }
         if looked {
             sql::increment_lookups(&mut tx, tenant, effect.id).await?;
@@ -403,8 +403,7 @@ impl EffectExecution<'_> {
                 edit_kept_by,
                 is_receipt_seen: effect.is_decided_by_owner && now - effect.starts_at < RECEIPT_IS_AWAITED,
             };
-            let work = RunJob::AdvanceRun { run: effect.run, event: Some(event) };
-            jobs::enqueue(&mut tx, tenant, effect.conversation.0, &work, now, now).await?;
+            runs::notify(&mut tx, tenant, effect.run, event, now).await?;
             let worked_on = effect.draft.as_deref();
             draft::close_after_effect(&mut tx, tenant, effect.person, worked_on, &outcome, now).await?;
             if let Some(approval) = effect.approval {

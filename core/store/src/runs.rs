@@ -1,15 +1,18 @@
-//! The mailbox of a run. A sender enqueues a job with an event and knows nothing else about the run.
+//! The mailbox of a run. A sender needs only the run's id; which lane its jobs stand in is known here.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::jobs::Job;
-use nod_contract::ids::{ApprovalId, EffectId, QuestionId, RunId};
+use crate::jobs::sql::to_json;
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ApprovalId, EffectId, QuestionId, RunId, TenantId};
 use nod_contract::provider::Provider;
 use nod_contract::tool::ToolResult;
 
-/// Advances a run, in the lane of its conversation.
+/// Advances a run, in the run's lane.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "work", rename_all = "snake_case")]
 pub enum RunJob {
@@ -19,6 +22,40 @@ pub enum RunJob {
 
 impl Job for RunJob {
     const KINDS: &'static [&'static str] = &["advance_run"];
+}
+
+/// Sends an event to a run. A run that was deleted hears nothing.
+pub async fn notify(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+    event: RunEvent,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let work = RunJob::AdvanceRun { run, event: Some(event) };
+    sqlx::query!(
+        "select enqueue($1, r.lane_id, $3, $4, $4) from runs r where r.tenant_id = $1 and r.id = $2",
+        tenant.0,
+        run.0,
+        to_json(&work)? as _,
+        now
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(())
+}
+
+/// Locks the lane of a run if it has jobs. Call it before a transaction changes rows of the run.
+pub async fn lock(conn: &mut PgConnection, tenant: TenantId, run: RunId) -> sqlx::Result<()> {
+    sqlx::query!(
+        "select 1 as held from lanes where tenant_id = $1
+             and id = (select r.lane_id from runs r where r.tenant_id = $1 and r.id = $2) for update",
+        tenant.0,
+        run.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(())
 }
 
 /// An event for a waiting run.

@@ -104,8 +104,8 @@ pub async fn delete_dead_jobs(
              delete from dead_jobs d using keys
              where d.tenant_id = $1 and d.id = keys.id and keys.place <= 500 and d.dead_lettered_at < $2
                and not exists (
-                 select 1 from runs r where r.tenant_id = $1 and r.conversation_id = d.lane_id
-                   and r.id::text = d.payload->>'run' and r.status in ('queued', 'running', 'waiting')))
+                 select 1 from runs r where r.tenant_id = $1 and r.id = (d.payload->>'run')::uuid
+                   and r.lane_id = d.lane_id and r.status in ('queued', 'running', 'waiting')))
          select id from keys where place = 501"#,
         tenant.0,
         before,

@@ -4,16 +4,14 @@ use sqlx::PgConnection;
 
 use super::{Accounts, sql};
 use nod_contract::clock::Timestamp;
-use nod_contract::ids::{ConversationId, PersonId, RunId, TenantId};
+use nod_contract::ids::{PersonId, RunId, TenantId};
 use nod_contract::provider::Provider;
-use nod_store::jobs;
-use nod_store::runs::{ConnectOutcome, RunEvent, RunJob};
+use nod_store::runs::{self, ConnectOutcome, RunEvent};
 
 /// A run of the person that waits for an account or might soon: a run in the middle of a step might park next. A run
 /// that does not wait ignores the event.
 pub(super) struct WaitingRun {
     pub(super) run: RunId,
-    pub(super) conversation: ConversationId,
     /// What its newest link asked for; empty if it has none.
     pub(super) scopes: Vec<String>,
     /// Whether a link of its own still works.
@@ -31,7 +29,7 @@ pub(super) async fn resume_waiting_runs(
 ) -> sqlx::Result<()> {
     for run in sql::list_waiting_runs(conn, tenant, person, provider.as_str(), now).await? {
         if !run.has_link {
-            notify_run(conn, tenant, &run, provider, ended, now).await?;
+            notify_run(conn, tenant, run.run, provider, ended, now).await?;
         }
     }
     Ok(())
@@ -78,7 +76,7 @@ pub(super) async fn resume_after_grant(
             }
             _ => ConnectOutcome::Connected,
         };
-        notify_run(conn, tenant, &run, provider, ended, now).await?;
+        notify_run(conn, tenant, run.run, provider, ended, now).await?;
     }
     Ok(())
 }
@@ -86,14 +84,11 @@ pub(super) async fn resume_after_grant(
 async fn notify_run(
     conn: &mut PgConnection,
     tenant: TenantId,
-    run: &WaitingRun,
+    run: RunId,
     provider: Provider,
     ended: ConnectOutcome,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let work = RunJob::AdvanceRun {
-        run: run.run,
-        event: Some(RunEvent::ConnectFinished { provider, outcome: ended }),
-    };
-    jobs::sql::enqueue(conn, tenant, run.conversation.0, &work, now, now).await
+    let event = RunEvent::ConnectFinished { provider, outcome: ended };
+    runs::notify(conn, tenant, run, event, now).await
 }

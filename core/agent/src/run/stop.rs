@@ -14,7 +14,7 @@ use nod_people::delivery::{self, ConversationLocation, NewDelivery};
 use nod_people::open_pages;
 use nod_requests::{approval, effect, perform, question};
 use nod_store::audit;
-use nod_store::jobs::sql as jobs;
+use nod_store::runs;
 
 /// The result of a request to stop a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +74,7 @@ async fn stop_and_show(
     }
     // The lane is locked before the rows, as everywhere. The replica that works on the run cannot commit, because its
     // version has changed.
-    jobs::lock_lane(conn, tenant, run.conversation.0).await?;
+    runs::lock(conn, tenant, id).await?;
     if !sql::stop(conn, tenant, id, now).await? {
         return Ok(StopResult::AlreadyEnded);
     }

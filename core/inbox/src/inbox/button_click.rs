@@ -19,8 +19,7 @@ use nod_contract::ids::{ApprovalId, ChannelId, DeliveryId, DraftId, PersonId, Qu
 use nod_people::delivery;
 use nod_requests::approval::{self, BatchDecision, Decision};
 use nod_requests::question;
-use nod_store::jobs::sql as jobs;
-use nod_store::runs::{RunEvent, RunJob};
+use nod_store::runs::{self, RunEvent};
 
 /// What a button of the core does.
 #[derive(Clone, Copy)]
@@ -265,8 +264,7 @@ async fn handle_retry_click(
     match rows::load(conn, arrival.tenant, run).await?.map(|loaded| loaded.run) {
         Some(run) if run.person != person => whisper("Only the person who asked can try this again."),
         Some(run) if run.status == "failed" => {
-            let work = RunJob::AdvanceRun { run: run.id, event: Some(RunEvent::RetryRequested) };
-            jobs::enqueue(conn, arrival.tenant, run.conversation.0, &work, arrival.now, arrival.now).await?;
+            runs::notify(conn, arrival.tenant, run.id, RunEvent::RetryRequested, arrival.now).await?;
             Ok(InteractionResponse::Ack)
         }
         Some(_) => whisper("This isn't waiting for another try."),

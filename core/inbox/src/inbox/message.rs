@@ -249,6 +249,7 @@ pub(super) async fn start_run_with(
     let new = NewRun {
         id: run,
         conversation: said.conversation,
+        lane: said.conversation.lane(),
         person: said.person,
         trace: core.id(),
         state: &state,

@@ -4,8 +4,7 @@
 use super::InboundContext;
 use nod_agent::rows;
 use nod_contract::chat::{ChannelRef, InteractionResponse};
-use nod_store::jobs::sql as jobs;
-use nod_store::runs::{RunEvent, RunJob};
+use nod_store::runs::{self, RunEvent};
 use nod_store::store;
 
 pub(super) async fn accept(
@@ -19,7 +18,7 @@ pub(super) async fn accept(
     let mut conn = arrival.core.door.acquire().await?;
     let begun =
         rows::find_open_by_message(&mut conn, tenant, platform, workspace, &place.channel, message).await?;
-    let Some((run, conversation, words)) = begun else { return Ok(InteractionResponse::Ack) };
+    let Some((run, words)) = begun else { return Ok(InteractionResponse::Ack) };
     // A message looked up after an outage may be stored in its current form already.
     if text == Some(&words) {
         return Ok(InteractionResponse::Ack);
@@ -30,8 +29,7 @@ pub(super) async fn accept(
             Some(text) => RunEvent::MessageEdited { text: text.to_owned() },
             None => RunEvent::MessageDeleted,
         };
-        let work = RunJob::AdvanceRun { run, event: Some(event) };
-        jobs::enqueue(&mut tx, tenant, conversation.0, &work, now, now).await?;
+        runs::notify(&mut tx, tenant, run, event, now).await?;
     }
     tx.commit().await?;
     Ok(InteractionResponse::Ack)

@@ -96,7 +96,7 @@ async fn begin(
         message::find_or_create_conversation(arrival, conn, place, Some(thread), person).await?;
     // The run's lane is locked before the message's row, as by its commits. Of two presses at once, the second waits here
     // and sees what the first began.
-    jobs::lock_lane(conn, tenant, conversation.0).await?;
+    jobs::lock_lane(conn, tenant, conversation.lane()).await?;
     let card = delivery::sql::lock_card(conn, tenant, message).await?;
     let found = card.as_ref().and_then(|card| card.quick_actions().find(|one| one.number == action.number));
     let Some(before) = found.map(|found| found.taken_by) else {

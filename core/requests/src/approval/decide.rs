@@ -23,7 +23,7 @@ use nod_contract::ids::{ApprovalId, DeliveryId, EffectId, PersonId, RunId, Tenan
 use nod_people::{delivery, open_pages};
 use nod_store::audit;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
-use nod_store::runs::{RunEvent, RunJob, Verdict};
+use nod_store::runs::{self, RunEvent, Verdict};
 
 /// A person's decision about the revision that they saw.
 pub struct Decision<'a> {
@@ -304,7 +304,7 @@ pub(super) async fn close(
 }
 
 /// Sends the verdict to the waiting run, which waits on while an edit is being kept. Called before the card is
-/// refreshed: lanes of conversations are locked before those of channels, everywhere.
+/// refreshed: lanes of runs are locked before those of channels, everywhere.
 pub(super) async fn notify_run(
     core: &Requests,
     conn: &mut PgConnection,
@@ -320,8 +320,7 @@ pub(super) async fn notify_run(
     };
     let about = Some(card::redacted_summary(approval));
     let event = RunEvent::ApprovalClosed { approval: approval.id, verdict, about, edit_kept_by };
-    let work = RunJob::AdvanceRun { run: approval.run, event: Some(event) };
-    jobs::enqueue(conn, tenant, approval.conversation.0, &work, now, now).await
+    runs::notify(conn, tenant, approval.run, event, now).await
 }
 
 /// Updates the approval's card to its current state.

@@ -24,8 +24,7 @@ use nod_contract::ids::{ApprovalId, PersonId, TenantId};
 use nod_contract::tool::{ASSUMPTIONS_FIELD, Choice, FieldValue, Preview, Principal, Tool, ToolError};
 use nod_people::people::{self, names};
 use nod_store::audit;
-use nod_store::jobs::sql as jobs;
-use nod_store::runs::{RunEvent, RunJob};
+use nod_store::runs::{self, RunEvent};
 
 /// The person who submitted a form, and where they are known.
 pub struct Editor<'a> {
@@ -214,8 +213,7 @@ pub(super) async fn notify_run(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let event = RunEvent::ApprovalEdited { approval: approval.id, changes: Value::Object(changes) };
-    let work = RunJob::AdvanceRun { run: approval.run, event: Some(event) };
-    jobs::enqueue(conn, tenant, approval.conversation.0, &work, now, now).await
+    runs::notify(conn, tenant, approval.run, event, now).await
 }
 
 /// Returns the fields that differ, with their new values.

@@ -14,7 +14,7 @@ use nod_contract::tool::ToolOutput;
 use nod_people::delivery;
 use nod_store::context::Base;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
-use nod_store::runs::{RunEvent, RunJob};
+use nod_store::runs::{self, RunEvent};
 pub use vote::VoteProposal;
 use vote::{VoteResult, Voter};
 
@@ -143,7 +143,7 @@ pub async fn handle_choice_click(
         return whisper("That choice is no longer here. Please pick another.");
     };
     // The lane is locked before the row, in the same order as when a turn is stopped.
-    jobs::lock_lane(conn, tenant, question.conversation.0).await?;
+    runs::lock(conn, tenant, question.run).await?;
     if !resolve(conn, tenant, &question, choice, now).await? {
         return whisper("This was already answered.");
     }
@@ -168,8 +168,7 @@ async fn resolve(
         return Ok(false);
     }
     let event = RunEvent::QuestionClosed { question: question.id, answer: Some(answer) };
-    let work = RunJob::AdvanceRun { run: question.run, event: Some(event) };
-    jobs::enqueue(conn, tenant, question.conversation.0, &work, now, now).await?;
+    runs::notify(conn, tenant, question.run, event, now).await?;
     let label = picked.map_or(none_label(&question.topic), |c| c.label.as_str());
     delivery::update_card(conn, tenant, question.delivery, &closed_card(&question.topic, Some(label)), now)
         .await?;
@@ -206,14 +205,13 @@ pub async fn expire(core: &Base, claim: &Claim, id: QuestionId) -> Result<(), Wo
     let question = sql::load(&mut tx, tenant, id).await?;
     if let Some(question) = &question {
         // The lane is locked before the row, in the same order as when a turn is stopped.
-        jobs::lock_lane(&mut tx, tenant, question.conversation.0).await?;
+        runs::lock(&mut tx, tenant, question.run).await?;
     }
     if let Some(question) = question
         && sql::resolve(&mut tx, tenant, id, "expired", None, now).await?
     {
         let event = RunEvent::QuestionClosed { question: id, answer: None };
-        let work = RunJob::AdvanceRun { run: question.run, event: Some(event) };
-        jobs::enqueue(&mut tx, tenant, question.conversation.0, &work, now, now).await?;
+        runs::notify(&mut tx, tenant, question.run, event, now).await?;
         delivery::update_card(&mut tx, tenant, question.delivery, &closed_card(&question.topic, None), now)
             .await?;
         vote::close(&mut tx, tenant, &question, VoteResult::Late, now).await?;

@@ -205,7 +205,7 @@ pub(in crate::connection) async fn list_waiting_runs(
     now: Timestamp,
 ) -> sqlx::Result<Vec<WaitingRun>> {
     let rows = sqlx::query!(
-        r#"select r.id, r.conversation_id, coalesce(o.scopes, '{}') as "scopes!",
+        r#"select r.id, coalesce(o.scopes, '{}') as "scopes!",
              coalesce(o.status in ('open', 'authorizing', 'callback_received') and o.expires_at > $4, false) as "has_link!"
          from runs r
          left join lateral (
@@ -222,7 +222,6 @@ pub(in crate::connection) async fn list_waiting_runs(
     .await?;
     let waiting = rows.into_iter().map(|row| WaitingRun {
         run: RunId(row.id),
-        conversation: ConversationId(row.conversation_id),
         scopes: row.scopes,
         has_link: row.has_link,
     });

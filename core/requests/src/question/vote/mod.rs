@@ -24,6 +24,7 @@ use nod_people::context::Chat;
 use nod_people::delivery::{self, ConversationLocation, NewDelivery};
 use nod_people::people;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
+use nod_store::runs;
 use nod_when::when;
 
 /// The vote that a question can be put to: its title and the addresses of the others who can be asked.
@@ -249,7 +250,7 @@ pub(crate) async fn update_cards(core: &Chat, claim: &Claim, id: QuestionId) -> 
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
     // The lane is locked before the row, in the same order as when a turn is stopped.
-    jobs::lock_lane(&mut tx, tenant, question.conversation.0).await?;
+    runs::lock(&mut tx, tenant, question.run).await?;
     if sql::lock_if_open(&mut tx, tenant, id, now).await? {
         // Read again under the lock, because votes might have changed since.
         let voters = sql::list_voters(&mut tx, tenant, &question).await?;
