@@ -143,14 +143,19 @@ impl FakeChat {
                 fake.run_command(user, channel, "/nod", text).wait_for_acknowledgement(max_wait()).await;
             }
             Self::Discord(fake) => {
-                let (name, rest) = text.split_once(' ').unwrap_or((text, ""));
-                let name = if name.is_empty() { "help" } else { name };
-                let registered = fake.read(|w| {
-                    let command = w.commands.iter().find(|command| command["name"] == name);
-                    command.and_then(|command| command["options"][0]["name"].as_str().map(str::to_owned))
-                });
-                let given = command_options(name, rest, registered.as_deref());
+                let (name, given) = typed_command(fake, text);
                 fake.run_command(user, channel, name, &given).wait_for_acknowledgement(max_wait()).await;
+            }
+        }
+    }
+
+    /// Sends a command without waiting for anything.
+    pub fn run_command_without_waiting(&self, user: &str, channel: &str, text: &str) {
+        match self {
+            Self::Slack(fake) => drop(fake.run_command(user, channel, "/nod", text)),
+            Self::Discord(fake) => {
+                let (name, given) = typed_command(fake, text);
+                drop(fake.run_command(user, channel, name, &given));
             }
         }
     }
@@ -650,6 +655,17 @@ impl FakeChat {
     pub fn mentioned_users(&self) -> Vec<String> {
         each!(self, fake => fake.mentioned_users())
     }
+}
+
+/// Converts what is typed after Slack's `/nod` to a command of Discord and its options.
+fn typed_command<'a>(fake: &Discord, text: &'a str) -> (&'a str, Value) {
+    let (name, rest) = text.split_once(' ').unwrap_or((text, ""));
+    let name = if name.is_empty() { "help" } else { name };
+    let registered = fake.read(|w| {
+        let command = w.commands.iter().find(|command| command["name"] == name);
+        command.and_then(|command| command["options"][0]["name"].as_str().map(str::to_owned))
+    });
+    (name, command_options(name, rest, registered.as_deref()))
 }
 
 /// Converts the text after a command to Discord's options; `registered` is the command's first option.

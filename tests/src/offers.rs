@@ -14,8 +14,12 @@ const TYPED: u64 = 1;
 const IN_MENU: u64 = 3;
 /// What people type into an option that takes any words, by its name; nothing where it needs what the story has not (the
 /// code of another chat, a page of the web).
-const TYPED_WORDS: [(&str, Option<&str>); 3] =
-    [("question", Some("what can you do?")), ("code", None), ("add", None)];
+const TYPED_WORDS: [(&str, Option<&str>); 4] = [
+    ("question", Some("what can you do?")),
+    ("what", Some("look at my mail")),
+    ("code", None),
+    ("add", None),
+];
 
 /// A command as it can be given: on Slack the text after `/nod`, on Discord a name and its options.
 #[derive(Debug)]

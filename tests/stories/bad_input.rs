@@ -125,7 +125,7 @@ async fn an_empty_mention_gets_help() {
               • Try “tell Bo I'm late”, “what's new in my email?”, “draft an email to Bo about the plan”, “what's on my calendar tomorrow?” or “find half an hour with Bo next week”.
               • Say “stop” and I'll stop. Press Undo to take back something that's about to go out.
 
-              /nod ask … ask me anything · /nod connect google connect your account · /nod disconnect disconnect your account · /nod connect chat link your other chat · /nod approvals see what's waiting for you · /nod memory see what I remember · /nod knowledge lists the documents I know here; add URL, remove NAME and again NAME change them · /nod runs see how your requests went · /nod settings change how I work in this channel, and your working hours · /nod help show this.
+              /nod ask … ask me anything · /nod connect google connect your account · /nod disconnect disconnect your account · /nod connect chat link your other chat · /nod approvals see what's waiting for you · /nod memory see what I remember · /nod knowledge lists the documents I know here; add URL, remove NAME and again NAME change them · /nod task hand me work that takes several steps · /nod runs see how your requests went · /nod settings change how I work in this channel, and your working hours · /nod help show this.
     ");
     insta::assert_snapshot!(world.run_command("ana", "general", "").await, @r"
         (ana only) nod: I read your email and calendar when you ask, answer questions, and write emails and invitations for you. You see exactly what will be sent, and it only goes once you press Approve.
@@ -135,10 +135,10 @@ async fn an_empty_mention_gets_help() {
         • Try “tell Bo I'm late”, “what's new in my email?”, “draft an email to Bo about the plan”, “what's on my calendar tomorrow?” or “find half an hour with Bo next week”.
         • Say “stop” and I'll stop. Press Undo to take back something that's about to go out.
 
-        /nod ask … ask me anything · /nod connect google connect your account · /nod disconnect disconnect your account · /nod connect chat link your other chat · /nod approvals see what's waiting for you · /nod memory see what I remember · /nod knowledge lists the documents I know here; add URL, remove NAME and again NAME change them · /nod runs see how your requests went · /nod settings change how I work in this channel, and your working hours · /nod help show this.
+        /nod ask … ask me anything · /nod connect google connect your account · /nod disconnect disconnect your account · /nod connect chat link your other chat · /nod approvals see what's waiting for you · /nod memory see what I remember · /nod knowledge lists the documents I know here; add URL, remove NAME and again NAME change them · /nod task hand me work that takes several steps · /nod runs see how your requests went · /nod settings change how I work in this channel, and your working hours · /nod help show this.
     ");
-    insta::assert_snapshot!(world.run_command("ana", "general", "aproval").await, @"(ana only) nod: I don't know the command aproval. Did you mean /nod approvals? You can use help, ask, connect, disconnect, approvals, memory, knowledge, runs, settings.");
-    insta::assert_snapshot!(world.run_command("ana", "general", "`<!channel>` \u{202e}x").await.replace('\u{200b}', "|"), @"(ana only) nod: I don't know the command @|channel. You can use help, ask, connect, disconnect, approvals, memory, knowledge, runs, settings.");
+    insta::assert_snapshot!(world.run_command("ana", "general", "aproval").await, @"(ana only) nod: I don't know the command aproval. Did you mean /nod approvals? You can use help, ask, connect, disconnect, approvals, memory, knowledge, task, runs, settings.");
+    insta::assert_snapshot!(world.run_command("ana", "general", "`<!channel>` \u{202e}x").await.replace('\u{200b}', "|"), @"(ana only) nod: I don't know the command @|channel. You can use help, ask, connect, disconnect, approvals, memory, knowledge, task, runs, settings.");
     insta::assert_snapshot!(world.run_command("ana", "general", "connect myspace").await, @"(ana only) nod: /nod connect google connects your Google account. /nod connect chat links your other chat.");
     insta::assert_snapshot!(world.run_command("ana", "general", "ask").await, @"(ana only) nod: Ask me something, like /nod ask what's new in my email?");
     world.finish().await;

@@ -31,7 +31,7 @@ async fn help_says_what_nod_can_do(platform: Platform) {
             • Try “tell Bo I'm late”, “what's new in my email?”, “draft an email to Bo about the plan”, “what's on my calendar tomorrow?” or “find half an hour with Bo next week”.
             • Say “stop” and I'll stop. Press Undo to take back something that's about to go out.
 
-            /nod ask … ask me anything · /nod connect google connect your account · /nod disconnect disconnect your account · /nod connect chat link your other chat · /nod approvals see what's waiting for you · /nod memory see what I remember · /nod knowledge lists the documents I know here; add URL, remove NAME and again NAME change them · /nod runs see how your requests went · /nod settings change how I work in this channel, and your working hours · /nod help show this.
+            /nod ask … ask me anything · /nod connect google connect your account · /nod disconnect disconnect your account · /nod connect chat link your other chat · /nod approvals see what's waiting for you · /nod memory see what I remember · /nod knowledge lists the documents I know here; add URL, remove NAME and again NAME change them · /nod task hand me work that takes several steps · /nod runs see how your requests went · /nod settings change how I work in this channel, and your working hours · /nod help show this.
         ");
     }
     world.finish().await;
@@ -41,8 +41,8 @@ async fn help_says_what_nod_can_do(platform: Platform) {
 #[tokio::test]
 async fn the_nearest_right_word_is_named() {
     let mut world = World::new().await;
-    insta::assert_snapshot!(world.run_command("ana", "general", "aprovals now").await, @"(ana only) nod: I don't know the command aprovals. Did you mean /nod approvals? You can use help, ask, connect, disconnect, approvals, memory, knowledge, runs, settings.");
-    insta::assert_snapshot!(world.run_command("ana", "general", "xyzzy").await, @"(ana only) nod: I don't know the command xyzzy. You can use help, ask, connect, disconnect, approvals, memory, knowledge, runs, settings.");
+    insta::assert_snapshot!(world.run_command("ana", "general", "aprovals now").await, @"(ana only) nod: I don't know the command aprovals. Did you mean /nod approvals? You can use help, ask, connect, disconnect, approvals, memory, knowledge, task, runs, settings.");
+    insta::assert_snapshot!(world.run_command("ana", "general", "xyzzy").await, @"(ana only) nod: I don't know the command xyzzy. You can use help, ask, connect, disconnect, approvals, memory, knowledge, task, runs, settings.");
     insta::assert_snapshot!(world.run_command("ana", "general", "ask").await, @"(ana only) nod: Ask me something, like /nod ask what's new in my email?");
     world.finish().await;
 }

@@ -43,7 +43,7 @@ async fn talk_is_the_same_either_way() {
                 ana: thanks!
                 nod: You're welcome.
             ");
-            insta::assert_snapshot!(answered, @"(ana only) nod: I don't know the command aprovals. Did you mean /nod approvals? You can use help, ask, connect, disconnect, approvals, memory, knowledge, runs, settings.");
+            insta::assert_snapshot!(answered, @"(ana only) nod: I don't know the command aprovals. Did you mean /nod approvals? You can use help, ask, connect, disconnect, approvals, memory, knowledge, task, runs, settings.");
         }
         world.finish().await;
     }

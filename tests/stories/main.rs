@@ -97,6 +97,7 @@ mod statements;
 mod stop;
 mod streaming;
 mod talk;
+mod tasks;
 mod tenants;
 mod terminal;
 mod thread_context;

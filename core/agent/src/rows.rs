@@ -15,19 +15,23 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, MessageId, PersonId, RunId, TenantId, TraceId};
 use nod_contract::model::Turn;
 use nod_contract::privacy::{Audience, Provenance};
+use nod_contract::scope::CHAT;
 use nod_memory::memory::prompt_context::AttributedTurn;
 use nod_memory::memory::{MAX_FACTS, MemoryRows};
 use nod_people::delivery::ConversationLocation;
 use nod_people::delivery::open::StreamingMessage;
 use nod_people::people::{Person, sql::PersonRow};
 use nod_store::jobs::sql::{from_json, to_json};
-use nod_store::jobs::{Claim, JobNotifier, LeasedJob, Reservation};
+use nod_store::jobs::{Claim, LeasedJob, Reservation};
 use nod_store::runs::RunJob;
 use nod_store::steps::{StepRecord, audience_person_id, to_stored};
+use nod_store::workflow::{STEP, WorkflowRun};
 
 /// A run as loaded.
 pub struct Run {
     pub id: RunId,
+    /// The run of the workflow whose step it is.
+    pub parent: Option<RunId>,
     pub conversation: ConversationId,
     pub person: PersonId,
     pub trace: TraceId,
@@ -55,6 +59,10 @@ impl LoadedRun {
 
 pub struct NewRun<'a> {
     pub id: RunId,
+    /// The run of the workflow whose step it is.
+    pub parent: Option<RunId>,
+    /// Its first node.
+    pub node: Node,
     pub conversation: ConversationId,
     /// Its jobs stand in it. It never changes.
     pub lane: Uuid,
@@ -64,10 +72,11 @@ pub struct NewRun<'a> {
 }
 
 /// Inserts a run: the job that advances it, its row, and the message that it answers, which is its first turn. Its lane is
-/// locked first, as everywhere. `said` is the platform's time. If the lane was free and there is room, it is leased, and the caller begins the job after the commit.
+/// locked first, as everywhere. `said` is the platform's time. With a reservation the lane is leased if it was free, and the
+/// caller begins the job after the commit. What is said in a step belongs to no conversation.
 pub async fn begin(
     conn: &mut PgConnection,
-    jobs: &JobNotifier,
+    reservation: Option<Reservation>,
     tenant: TenantId,
     run: &NewRun<'_>,
     message: &NewMessage<'_>,
@@ -76,15 +85,14 @@ pub async fn begin(
 ) -> sqlx::Result<Option<LeasedJob>> {
     let message = message.row();
     let work = RunJob::AdvanceRun { run: run.id, event: None };
-    let reservation = jobs.reserve_one();
     let enqueued = sqlx::query!(
         r#"with enqueued as (select job, lease_id from enqueue_leased($1, $21, $9, $8, $18)),
          run as (
-             insert into runs (tenant_id, id, conversation_id, lane_id, person_id, trace_id, workflow, status, node, state,
+             insert into runs (tenant_id, id, parent_id, conversation_id, lane_id, person_id, trace_id, workflow, status, node, state,
                  intent, routed_via, version, first_turn, created_at, updated_at)
-             select $1, $2, $3, $21, $4, $5, 'chat', 'queued', $6, $7, $19, $20, 0, 0, $8, $8
+             select $1, $2, $22, $3, $21, $4, $5, $23, 'queued', $6, $7, $19, $20, 0, 0, $8, $8
              from enqueued
-             returning tenant_id, conversation_id, id)
+             returning tenant_id, case when parent_id is null then conversation_id end as conversation_id, id)
          insert into messages (tenant_id, id, conversation_id, run_id, turn_number, role, person_id, message_ref, turn, only_for,
              untrusted_sources, at, said_at)
          select run.tenant_id, $10, run.conversation_id, run.id, 0, $11, $12, $13, $14, $15, $16, $8, $17 from run
@@ -94,7 +102,7 @@ pub async fn begin(
         run.conversation.0,
         run.person.0,
         run.trace.0,
-        Node::Recall.as_str(),
+        run.node.as_str(),
         to_json(&StoredState { state: run.state, unsaved_turns: &run.state.turns[1..] })? as _,
         now,
         to_json(&work)? as _,
@@ -109,7 +117,9 @@ pub async fn begin(
         reservation.as_ref().map(Reservation::seconds),
         run.state.intent.map(Intent::as_str),
         run.state.routed_via,
-        run.lane
+        run.lane,
+        run.parent.map(|parent| parent.0),
+        if run.parent.is_some() { STEP } else { CHAT }
     )
     .fetch_one(conn)
     .await?;
@@ -189,7 +199,7 @@ async fn load_with(
     begins_anew: bool,
 ) -> sqlx::Result<Option<LoadedRun>> {
     let row = sqlx::query!(
-        r#"select r.conversation_id, r.person_id, r.trace_id, r.status, r.node, r.state, r.intent, r.routed_via,
+        r#"select r.parent_id, r.conversation_id, r.person_id, r.trace_id, r.status, r.node, r.state, r.intent, r.routed_via,
              r.version, r.first_turn, r.created_at, (
                  select coalesce(jsonb_agg(m.turn order by m.turn_number), '[]') from messages m
                  where m.tenant_id = r.tenant_id and m.run_id = r.id and m.turn_number >= r.first_turn
@@ -212,12 +222,12 @@ async fn load_with(
                  or coalesce((
                      select o.state->>'thread' is not null from runs o
                      where o.tenant_id = r.tenant_id and o.conversation_id = r.conversation_id
-                       and o.person_id = r.person_id and o.id <> r.id
+                       and o.person_id = r.person_id and o.id <> r.id and o.workflow = 'chat'
                      order by o.created_at desc limit 1), false),
                  'has_earlier_request', exists (
                      select 1 from runs o
                      where o.tenant_id = r.tenant_id and o.conversation_id = r.conversation_id
-                       and o.person_id = r.person_id and o.id <> r.id and o.status = 'waiting'
+                       and o.person_id = r.person_id and o.id <> r.id and o.workflow = 'chat' and o.status = 'waiting'
                        and o.created_at between r.created_at - interval '2 days' and r.created_at
                        and o.state @> '{"pending": [{"parked": {"parked": "effect"}}]}'),
                  'memory', jsonb_build_object(
@@ -277,6 +287,7 @@ async fn load_with(
     state.recalled = Arc::new(row.recalled_body.map(|body| body.0).unwrap_or_default());
     let run = Run {
         id,
+        parent: row.parent_id.map(RunId),
         conversation: ConversationId(row.conversation_id),
         person: PersonId(row.person_id),
         trace: TraceId(row.trace_id),
@@ -369,7 +380,7 @@ async fn write_once(
          said as (
              insert into messages (tenant_id, id, conversation_id, run_id, turn_number, role, person_id, message_ref, turn,
                  only_for, untrusted_sources, at)
-             select moved.tenant_id, m.id, $16, $2, m.turn_number, m.role, m.person_id, m.message_ref, m.turn, m.only_for,
+             select moved.tenant_id, m.id, $16::uuid, $2, m.turn_number, m.role, m.person_id, m.message_ref, m.turn, m.only_for,
                  m.untrusted_sources, $10
              from moved, jsonb_to_recordset($17) as m(id uuid, turn_number integer, role text, person_id uuid,
                  message_ref text, turn jsonb, only_for uuid, untrusted_sources text[])),
@@ -396,7 +407,7 @@ async fn write_once(
         audience_person_id(run.state.record_audience()),
         claim.lane,
         claim.lease,
-        run.conversation.0,
+        run.parent.is_none().then_some(run.conversation.0),
         to_json(&messages)? as _,
         to_json(&to_stored(transition.steps, &run.state.stored_turns()))? as _,
         recalled as _,
@@ -411,6 +422,116 @@ async fn write_once(
         (_, false, true) => Ok(None),
         (_, false, false) => Err(sqlx::Error::RowNotFound),
     }
+}
+
+/// A run of a workflow as loaded.
+pub(super) struct LoadedWorkflowRun {
+    pub(super) run: WorkflowRun,
+    /// Its name; also a turn has one.
+    pub(super) workflow: String,
+    pub(super) version: i32,
+    /// Whether it has not ended.
+    pub(super) is_active: bool,
+}
+
+/// Loads a run of a workflow, with its person.
+pub(super) async fn load_workflow_run(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: RunId,
+) -> sqlx::Result<Option<LoadedWorkflowRun>> {
+    let row = sqlx::query!(
+        r#"select r.workflow, r.node, r.version, r.status in ('queued', 'running', 'waiting') as "is_active!",
+             r.conversation_id, r.trace_id, to_jsonb(p) || jsonb_build_object('membership', coalesce(i.membership, 'unknown'),
+                 'zone', coalesce(h.zone, p.zone)) as "person!: Json<PersonRow>"
+         from runs r
+         join conversation_locations v on v.tenant_id = r.tenant_id and v.conversation = r.conversation_id
+         join people p on p.tenant_id = r.tenant_id and p.id = r.person_id
+         left join identities i on i.tenant_id = p.tenant_id and i.person_id = p.id and i.platform = v.platform
+             and i.workspace = v.workspace
+         left join working_hours h on h.tenant_id = p.tenant_id and h.person_id = p.id
+         where r.tenant_id = $1 and r.id = $2"#,
+        tenant.0,
+        id.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| LoadedWorkflowRun {
+        workflow: row.workflow,
+        version: row.version,
+        is_active: row.is_active,
+        run: WorkflowRun {
+            tenant,
+            id,
+            conversation: ConversationId(row.conversation_id),
+            trace: TraceId(row.trace_id),
+            node: row.node,
+            principal: Person::from(row.person.0).principal(),
+        },
+    }))
+}
+
+/// Returns the open runs of workflows that a person has in a conversation.
+pub(super) async fn list_open_workflow_runs(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    conversation: ConversationId,
+    person: PersonId,
+) -> sqlx::Result<Vec<RunId>> {
+    let runs = sqlx::query_scalar!(
+        "select id from runs where tenant_id = $1 and conversation_id = $2 and person_id = $3
+             and workflow not in ('chat', 'step') and status in ('queued', 'running', 'waiting') order by created_at",
+        tenant.0,
+        conversation.0,
+        person.0
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(runs.into_iter().map(RunId).collect())
+}
+
+/// Returns the steps of a workflow's run that have not ended.
+pub(super) async fn list_open_steps(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    workflow: RunId,
+) -> sqlx::Result<Vec<RunId>> {
+    let steps = sqlx::query_scalar!(
+        "select id from runs where tenant_id = $1 and parent_id = $2 and status in ('queued', 'running', 'waiting')
+             order by id",
+        tenant.0,
+        workflow.0
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(steps.into_iter().map(RunId).collect())
+}
+
+/// The first statement of a commit of a workflow's run: asserts the lease and moves the run, which is guarded by its
+/// version. A caller that lost the lease, or whose run was stopped, writes nothing and gets `RowNotFound`.
+pub(super) async fn write_workflow_run(
+    conn: &mut PgConnection,
+    claim: &Claim,
+    (run, version): (RunId, i32),
+    (status, node, error): (&str, &str, Option<&str>),
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let moved = sqlx::query!(
+        "with held as (select tenant_id from lanes where tenant_id = $1 and id = $8 and lease_id = $9 for update)
+         update runs r set status = $4, node = $5, version = version + 1, error = $6, updated_at = $7,
+             finished_at = case when $4 in ('done', 'failed') then $7::timestamptz end
+         from held where r.tenant_id = held.tenant_id and r.id = $2 and r.version = $3",
+        claim.tenant.0,
+        run.0,
+        version,
+        status,
+        node,
+        error,
+        now,
+        claim.lane,
+        claim.lease
+    );
+    if moved.execute(conn).await?.rows_affected() == 1 { Ok(()) } else { Err(sqlx::Error::RowNotFound) }
 }
 
 /// Ends a run that is open; returns false if it is not. Its version is incremented, so the replica that works on it
@@ -443,7 +564,7 @@ pub(super) async fn open_of(
     person: PersonId,
 ) -> sqlx::Result<Vec<RunId>> {
     let runs = sqlx::query_scalar!(
-        "select id from runs where tenant_id = $1 and conversation_id = $2 and person_id = $3
+        "select id from runs where tenant_id = $1 and conversation_id = $2 and person_id = $3 and workflow = 'chat'
              and status in ('queued', 'running', 'waiting') order by created_at",
         tenant.0,
         conversation.0,
@@ -608,7 +729,7 @@ pub async fn list_newest(
              select r.tenant_id, r.id, r.created_at, r.status, (
                  select coalesce(m.turn->>'text', '') from messages m
                  where m.tenant_id = r.tenant_id and m.run_id = r.id and m.turn_number = r.first_turn) as said
-             from runs r where r.tenant_id = $1 and r.person_id = $2
+             from runs r where r.tenant_id = $1 and r.person_id = $2 and r.workflow = 'chat'
              order by r.created_at desc, r.id desc limit $3),
          asked as (
              select a.run_id, jsonb_agg(jsonb_build_object('status', a.status, 'effect', e.status,

@@ -22,7 +22,9 @@ use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::provider::Provider;
 use nod_contract::tool::{FollowUp, Principal, ToolOutput};
 use nod_requests::draft::{self, Drafts};
+use nod_store::hooks::WaitsFor;
 use nod_store::steps::StoredTurns;
+use nod_store::workflow::StepResult;
 
 /// The kind of thing that the person wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -154,6 +156,9 @@ pub struct AgentState {
     /// What the last tool listed, if no other was called since.
     #[serde(skip_serializing_if = "is_default")]
     pub items: Vec<ListedItem>,
+    /// What it is for, if it is a step of a workflow.
+    #[serde(skip_serializing_if = "is_default")]
+    pub goal: Option<StepGoal>,
     /// The quick action whose button began the run.
     #[serde(skip_serializing_if = "is_default")]
     pub taken_action: Option<TakenAction>,
@@ -176,6 +181,16 @@ pub(crate) struct EndedState<'a> {
     thread: Option<&'a str>,
     #[serde(skip_serializing_if = "is_default")]
     has_channel_history: bool,
+}
+
+/// What a step of a workflow is for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StepGoal {
+    /// The name of the workflow, which has the rules and the tool by which the step ends.
+    pub workflow: String,
+    /// What came out of it, once it has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<StepResult>,
 }
 
 /// A quick action that a person took.
@@ -295,6 +310,7 @@ impl Default for AgentState {
             check_retries: 0,
             buttons: Vec::new(),
             items: Vec::new(),
+            goal: None,
             taken_action: None,
         }
     }
@@ -434,6 +450,11 @@ impl AgentState {
             }
             FollowUp::DraftClosed { draft, reason: how } => self.drafts.record_closed(draft, *how),
             FollowUp::MailThread(thread) => self.mail_thread = Some(thread.clone()),
+            FollowUp::Outcome(outcome) => {
+                if let Some(goal) = &mut self.goal {
+                    goal.result = Some(StepResult::Finished(outcome.clone()));
+                }
+            }
             FollowUp::CheckPart { check, part } => {
                 let parts = self.check_parts.entry(check.clone()).or_default();
                 if parts.len() < MAX_CHECK_PARTS {
@@ -469,7 +490,8 @@ impl AgentState {
                 && pending.call.is_last()
         });
         let is_seen_here = !self.is_shared || self.audience.narrow(output.audience) == Audience::Channel;
-        let is_answered = is_last && is_seen_here && output.verbatim.is_none();
+        // A step has something to report.
+        let is_answered = is_last && is_seen_here && output.verbatim.is_none() && self.goal.is_none();
         if is_answered {
             self.show_on_card(call_id, output, content);
         }
@@ -495,6 +517,36 @@ impl AgentState {
         let call = self.pending_calls.remove(at).call;
         self.turns.push(Turn::Tool { call_id: call.id, name: call.name, content: content.to_owned() });
         true
+    }
+
+    /// Whether its results are the whole answer, so that no model is called again. A step reports in its own words.
+    #[must_use]
+    pub(crate) fn is_answered_by_results(&self) -> bool {
+        self.goal.is_none() && self.results.is_complete_answer()
+    }
+
+    /// Returns what only a person can give, if it waits for that.
+    #[must_use]
+    pub(crate) fn waits_for(&self) -> Option<WaitsFor> {
+        self.pending_calls.iter().find_map(|pending| match pending.waiting_for? {
+            WaitReason::Approval(_) => Some(WaitsFor::Approval),
+            WaitReason::Question(_) => Some(WaitsFor::Answer),
+            WaitReason::Connection(_) => Some(WaitsFor::Account),
+            WaitReason::Effect(_) => None,
+        })
+    }
+
+    /// Ends a step without an outcome, for this reason, a sentence. Nothing, if it is none.
+    pub(crate) fn fail_step(&mut self, reason: &str) {
+        if let Some(goal) = &mut self.goal {
+            goal.result = Some(StepResult::Failed(reason.to_owned()));
+        }
+    }
+
+    /// Whether it is a step that has ended.
+    #[must_use]
+    pub(crate) fn is_step_over(&self) -> bool {
+        self.goal.as_ref().is_some_and(|goal| goal.result.is_some())
     }
 
     /// Whether a rule, not a model, chose what to do.

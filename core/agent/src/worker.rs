@@ -9,11 +9,12 @@ use crate::work::RecordJob;
 use crate::{forget, rows, run};
 use nod_store::jobs::{Claim, Job, JobHandler, Loaded, WorkError};
 use nod_store::runs::RunJob;
+use nod_store::workflow::WorkflowJob;
 use sqlx::PgConnection;
 
 /// Returns the handlers for the jobs of a turn.
-pub fn handlers(agent: &Agent) -> [Arc<dyn JobHandler>; 2] {
-    [Arc::new(Turns(agent.clone())), Arc::new(Records(agent.clone()))]
+pub fn handlers(agent: &Agent) -> [Arc<dyn JobHandler>; 3] {
+    [Arc::new(Turns(agent.clone())), Arc::new(Workflows(agent.clone())), Arc::new(Records(agent.clone()))]
 }
 
 struct Turns(Agent);
@@ -34,6 +35,23 @@ impl JobHandler for Turns {
         match claim.job()? {
             RunJob::AdvanceRun { run, event } => {
                 Box::pin(run::advance(&self.0, claim, run, event.as_ref())).await
+            }
+        }
+    }
+}
+
+struct Workflows(Agent);
+
+#[async_trait]
+impl JobHandler for Workflows {
+    fn kinds(&self) -> &'static [&'static str] {
+        WorkflowJob::KINDS
+    }
+
+    async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
+        match claim.job()? {
+            WorkflowJob::AdvanceWorkflow { run, event } => {
+                Box::pin(run::advance_workflow(&self.0, claim, run, event.as_ref())).await
             }
         }
     }

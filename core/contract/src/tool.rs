@@ -156,6 +156,8 @@ pub enum FollowUp {
     /// A mail thread that is in view, by the provider's id.
     #[serde(alias = "thread")]
     MailThread(String),
+    /// The outcome of the workflow's step that made the call: the step ends.
+    Outcome(Value),
     /// A part of what an ability keeps for its check of the answer: ids, handles and the query, no text of others.
     CheckPart { check: String, part: Value },
 }

@@ -8,6 +8,7 @@ use nod_contract::tool::Tool;
 use nod_store::ability::{Ability, AnswerCheck, Buttons, Command, Forms, MenuEntry, MessageHandler, WarmUp};
 use nod_store::hooks::Hook;
 use nod_store::jobs::JobHandler;
+use nod_store::workflow::Workflow;
 
 /// All abilities.
 pub(crate) struct Abilities(Vec<Ability>);
@@ -56,6 +57,10 @@ impl Abilities {
 
     pub(crate) fn hooks(&self) -> impl Iterator<Item = Arc<dyn Hook>> {
         self.0.iter().flat_map(|ability| ability.hooks.iter().cloned())
+    }
+
+    pub(crate) fn workflows(&self) -> impl Iterator<Item = Arc<dyn Workflow>> {
+        self.0.iter().flat_map(|ability| ability.workflows.iter().cloned())
     }
 
     pub(crate) fn checks(&self) -> impl Iterator<Item = Arc<dyn AnswerCheck>> {

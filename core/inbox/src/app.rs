@@ -18,7 +18,7 @@ use crate::transcript::{EntryBody, Transcript};
 use crate::{catch_up, tidy, transcript, worker};
 use nod_accounts::connection;
 use nod_accounts::connection::{Accounts, ConnectRequests, Connections, DelegatedAccess, Grantor};
-use nod_agent::context::Agent;
+use nod_agent::context::{Agent, Workflows};
 use nod_contract::chat::{Adapters, ChannelRef};
 use nod_contract::clock::Clock;
 use nod_contract::command::{CommandSpec, MenuEntrySpec};
@@ -364,7 +364,9 @@ pub(crate) fn assembled(parts: Dependencies) -> Result<App, StartError> {
     };
     let abilities = abilities.into_iter().map(|plug| plug(&chat)).collect();
     let abilities = Abilities::new(abilities, inbox::own_commands(), inbox::own_verbs())?;
-    let tools = Tools::new(abilities.tools())?;
+    let tools: Vec<Tool> = abilities.tools().collect();
+    let workflows = Workflows::new(abilities.workflows(), &tools)?;
+    let tools = Tools::new(tools)?;
     let commands: Vec<CommandSpec> = abilities.commands().collect();
     let requests = Requests { chat: chat.clone(), tools, policy: settings.policy };
     let hooks =
@@ -383,6 +385,7 @@ pub(crate) fn assembled(parts: Dependencies) -> Result<App, StartError> {
         accounts,
         memory,
         contacts,
+        workflows,
         checks: abilities.checks().collect(),
         help: Arc::new(move |typing| inbox::help_text(&commands, typing)),
         stops: Arc::new(Notify::new()),

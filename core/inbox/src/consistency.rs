@@ -81,7 +81,7 @@ pub async fn find_inconsistencies(
                and not exists (select 1 from runs r where r.tenant_id = $1 and r.id = c.run_id)
          union all
          select 'runs without their first turn', count(*) from runs r
-             where r.tenant_id = $1 and not exists (
+             where r.tenant_id = $1 and r.workflow in ('chat', 'step') and not exists (
                  select 1 from messages m where m.tenant_id = $1 and m.run_id = r.id and m.turn_number = r.first_turn)
          union all
          select 'outgoing messages without a conversation', count(*) from deliveries d

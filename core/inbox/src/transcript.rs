@@ -87,7 +87,7 @@ pub(crate) async fn load(
              join conversations c on c.tenant_id = r.tenant_id and c.id = r.conversation_id
              join channels ch on ch.tenant_id = c.tenant_id and ch.id = c.channel_id
              where ch.tenant_id = $1 and ch.platform = $2 and ch.workspace = $3 and ch.channel_ref = $4
-               and r.status in ('queued', 'running')) as "busy!""#,
+               and r.workflow = 'chat' and r.status in ('queued', 'running')) as "busy!""#,
         tenant.0,
         platform,
         workspace,

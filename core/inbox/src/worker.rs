@@ -96,6 +96,7 @@ mod tests {
     use nod_store::ability::{Ability, Asker, Buttons};
     use nod_store::runs::RunJob;
     use nod_store::vault::Vault;
+    use nod_store::workflow::WorkflowJob;
     use serde_json::json;
     use sqlx::{PgConnection, PgPool};
     use tokio::time::Instant;
@@ -154,6 +155,7 @@ mod tests {
         let app = Arc::new(assembled(parts()).unwrap());
         let mut all = [
             serialized_kinds::<RunJob>(),
+            serialized_kinds::<WorkflowJob>(),
             serialized_kinds::<PeopleJob>(),
             serialized_kinds::<PageJob>(),
             serialized_kinds::<AccountJob>(),
@@ -166,7 +168,7 @@ mod tests {
         .concat();
         all.sort();
         assert_eq!(handlers(&app).unwrap().kinds().collect::<Vec<_>>(), all);
-        assert_eq!(all.len(), 18);
+        assert_eq!(all.len(), 19);
     }
 
     #[tokio::test]

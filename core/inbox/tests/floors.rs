@@ -20,9 +20,12 @@ const NAMES_VENDORS: [&str; 2] = ["contract/src/address.rs", "contract/src/provi
 /// Identifiers that reveal a store.
 const STORES: [&str; 7] = ["sqlx", "sql", "PgPool", "PgConnection", "Pool", "pool", "conn"];
 /// Files that may write to other crates' tables, and to which. An identity link moves a person's rows in every table; a
-/// step is stored by one statement together with what it did.
-const WRITES_ELSEWHERE: [(&str, Option<&str>); 2] =
-    [("inbox/src/identity_link/", None), ("agent/src/rows.rs", Some("step_records"))];
+/// step is stored by one statement together with what it did; an ability begins the run of its workflow.
+const WRITES_ELSEWHERE: [(&str, Option<&str>); 3] = [
+    ("inbox/src/identity_link/", None),
+    ("agent/src/rows.rs", Some("step_records")),
+    ("store/src/workflow.rs", Some("runs")),
+];
 
 fn core() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()

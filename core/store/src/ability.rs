@@ -8,6 +8,7 @@ use sqlx::PgConnection;
 
 use crate::hooks::Hook;
 use crate::jobs::JobHandler;
+use crate::workflow::Workflow;
 use nod_contract::card::{Action, Button};
 use nod_contract::chat::{Attachment, ChannelRef, InteractionResponse};
 use nod_contract::clock::Timestamp;
@@ -39,6 +40,8 @@ pub struct Ability {
     pub checks: Vec<Arc<dyn AnswerCheck>>,
     /// Its reactions to events of other abilities.
     pub hooks: Vec<Arc<dyn Hook>>,
+    /// Kinds of work that take several steps.
+    pub workflows: Vec<Arc<dyn Workflow>>,
     /// What it prepares when Nod starts.
     pub warm_ups: Vec<Arc<dyn WarmUp>>,
 }
@@ -49,8 +52,21 @@ impl Ability {
     pub fn with_name(name: &'static str) -> Self {
         let (tools, jobs, buttons, forms) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (commands, menu, messages) = (Vec::new(), Vec::new(), Vec::new());
-        let (checks, hooks, warm_ups) = (Vec::new(), Vec::new(), Vec::new());
-        Self { name, tools, jobs, buttons, forms, commands, menu, messages, checks, hooks, warm_ups }
+        let (checks, hooks, workflows, warm_ups) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self {
+            name,
+            tools,
+            jobs,
+            buttons,
+            forms,
+            commands,
+            menu,
+            messages,
+            checks,
+            hooks,
+            workflows,
+            warm_ups,
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use sqlx::PgConnection;
 
 use nod_contract::clock::Timestamp;
-use nod_contract::ids::{PersonId, TenantId};
+use nod_contract::ids::{PersonId, RunId, TenantId};
 use nod_contract::provider::Provider;
 
 /// An account can no longer be used.
@@ -19,13 +19,68 @@ pub struct AccountEnded<'a> {
     pub reason: &'a str,
 }
 
-/// Called before the account is removed, in the transaction that ends it.
+/// A step of a workflow was committed, and it goes on or waits.
+#[derive(Debug, Clone, Copy)]
+pub struct StepMoved {
+    pub tenant: TenantId,
+    /// The run of the workflow.
+    pub run: RunId,
+    pub step: RunId,
+    /// What it waits for, if only a person can let it go on.
+    pub waits_for: Option<WaitsFor>,
+}
+
+/// What only a person can give.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitsFor {
+    Approval,
+    Answer,
+    Account,
+}
+
+impl WaitsFor {
+    /// Returns the name in rows.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Approval => "approval",
+            Self::Answer => "answer",
+            Self::Account => "account",
+        }
+    }
+}
+
+/// What an ability does when something happens to another. Each is called in the transaction of the event.
 #[async_trait]
 pub trait Hook: Send + Sync {
+    /// Called before the account is removed.
     async fn account_ended(
         &self,
-        conn: &mut PgConnection,
-        ended: AccountEnded<'_>,
-        now: Timestamp,
-    ) -> sqlx::Result<()>;
+        _conn: &mut PgConnection,
+        _ended: AccountEnded<'_>,
+        _now: Timestamp,
+    ) -> sqlx::Result<()> {
+        Ok(())
+    }
+
+    /// The run of a workflow was stopped, and its steps with it. Called last, as [`step_moved`](Self::step_moved).
+    async fn workflow_stopped(
+        &self,
+        _conn: &mut PgConnection,
+        _tenant: TenantId,
+        _run: RunId,
+        _now: Timestamp,
+    ) -> sqlx::Result<()> {
+        Ok(())
+    }
+
+    /// Called after all else of the commit is written, so it may lock only rows of its own, and then lanes of its own jobs.
+    async fn step_moved(
+        &self,
+        _conn: &mut PgConnection,
+        _moved: StepMoved,
+        _now: Timestamp,
+    ) -> sqlx::Result<()> {
+        Ok(())
+    }
 }

@@ -14,3 +14,4 @@ pub mod store;
 pub mod tenant;
 pub mod tidy;
 pub mod vault;
+pub mod workflow;

@@ -16,6 +16,7 @@ mod references;
 mod request_context;
 mod results;
 mod sentence;
+mod tasks;
 mod threads;
 mod time_spans;
 
@@ -31,8 +32,10 @@ pub(super) fn answer(request: &Value) -> Answer {
     let asked = RequestContext::read(request);
     match ModelRole::classify(request) {
         ModelRole::Router => Answer::text(route(&asked, request).to_string()),
-        ModelRole::Reasoner => reason(&asked),
+        ModelRole::Reasoner => tasks::finish(reason(&asked), |tool| asked.offers(tool)),
         ModelRole::Summariser => Answer::text(memory::summarise(request).to_string()),
+        ModelRole::Planner => Answer::text(tasks::plan(&asked.text).to_string()),
+        ModelRole::Finaliser => Answer::text(tasks::result(&asked.prompts).to_string()),
     }
 }
 

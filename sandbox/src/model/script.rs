@@ -7,12 +7,14 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 /// The use of the model that a request belongs to: a `response_format` with a schema means the router, with a schema
-/// called `memory` the summariser.
+/// called `memory` the summariser, with `task_plan` or `task_result` whoever plans a task or writes its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelRole {
     Router,
     Reasoner,
     Summariser,
+    Planner,
+    Finaliser,
 }
 
 impl ModelRole {
@@ -20,6 +22,8 @@ impl ModelRole {
         let format = &request["response_format"];
         match (format["type"].as_str(), format["json_schema"]["name"].as_str()) {
             (Some("json_schema"), Some("memory")) => Self::Summariser,
+            (Some("json_schema"), Some("task_plan")) => Self::Planner,
+            (Some("json_schema"), Some("task_result")) => Self::Finaliser,
             (Some("json_schema"), _) => Self::Router,
             _ => Self::Reasoner,
         }
@@ -130,6 +134,12 @@ impl Answer {
     #[must_use]
     pub fn drop_connection() -> Self {
         Self::new(AnswerKind::Drop)
+    }
+
+    /// Makes it the answer to another use of the model.
+    #[must_use]
+    pub fn for_role(self, lane: ModelRole) -> Self {
+        Self { lane, ..self }
     }
 
     /// Delays the answer.

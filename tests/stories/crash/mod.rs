@@ -16,6 +16,7 @@ mod refresh_token;
 mod replicas;
 mod sharing;
 mod streams;
+mod tasks;
 mod upgrade;
 mod votes;
 
@@ -302,9 +303,7 @@ fn plan(world: &World, at: &CrashPoint) {
     match at {
         CrashPoint::Google(operation, fault) => world.google.faults.next(operation, fault.clone()),
         CrashPoint::Chat(deed, fault) => world.chat.inject_fault(*deed, fault.clone()),
-        CrashPoint::Model(ModelRole::Router) => world.model.router_will(Answer::hang()),
-        CrashPoint::Model(ModelRole::Reasoner) => world.model.will(Answer::hang()),
-        CrashPoint::Model(ModelRole::Summariser) => world.model.summariser_will(Answer::hang()),
+        CrashPoint::Model(role) => world.model.will(Answer::hang().for_role(*role)),
         CrashPoint::Acknowledged | CrashPoint::AfterMillis(_) => {}
     }
 }

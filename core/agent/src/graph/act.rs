@@ -31,7 +31,7 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Step {
 pub(super) fn next_node(state: &AgentState) -> Next {
     if !state.pending_calls.is_empty() {
         Next::Wait(Node::Gate)
-    } else if state.results.is_complete_answer() {
+    } else if state.is_step_over() || state.is_answered_by_results() {
         Next::Go(Node::Reply)
     } else {
         Next::Go(Node::Think)

@@ -28,7 +28,14 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
     // The provenance when the model wrote the calls: the preview of one call did not influence another.
     // Nothing that is in view chose the call of a quick action.
     let seen = if state.follows_press() { Provenance::Trusted } else { state.provenance.clone() };
+    let is_alone = open.len() == 1;
     for pending in open {
+        // A step ends with nothing left to do.
+        if !is_alone && cx.ends_by == Some(pending.call.name.as_str()) {
+            let said = format!("call {} alone, once everything else is done", pending.call.name);
+            state.answer(&pending.call.id, json!({ "error": said }));
+            continue;
+        }
         match examine(&mut state, &pending, &seen, cx, &mut emits).await? {
             GateResult::Read => reads = true,
             GateResult::Parked(parked) => park(&mut state, &pending.call.id, parked),

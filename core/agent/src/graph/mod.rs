@@ -28,6 +28,7 @@ use async_trait::async_trait;
 
 pub use act::content;
 pub(crate) use gate::asks_outside;
+pub(crate) use prompt::step_rules;
 pub use recall::RecalledContext;
 pub use record::Records;
 pub use reply::{streamable_text, text_before_tool_calls};
@@ -43,8 +44,9 @@ use nod_contract::ids::{
 };
 use nod_contract::model::{Model, ModelError, TokenSender};
 use nod_contract::privacy::Audience;
+use nod_contract::prompt::PromptText;
 use nod_contract::provider::Provider;
-use nod_contract::scope::{CHAT, RunOrIngestion, Scope};
+use nod_contract::scope::{RunOrIngestion, Scope};
 use nod_contract::tool::account::SealedAccounts;
 use nod_contract::tool::draft::CloseReason;
 use nod_contract::tool::{Choice, Preview, Principal, ToolContext, ToolError, Tools};
@@ -137,6 +139,12 @@ pub struct NodeContext<'a> {
     /// How much of a request a card can show here.
     pub display_limit: usize,
     pub tools: &'a Tools,
+    /// The workflow's name: that of a step or of a conversation.
+    pub workflow: &'static str,
+    /// What the steps of this workflow are told, if it is one.
+    pub rules: Option<&'a Arc<PromptText>>,
+    /// The tool by which a step ends.
+    pub ends_by: Option<&'static str>,
     /// The checks of this answer, each with what was loaded for it.
     pub checks: Vec<LoadedCheck>,
     pub model: &'a dyn Model,
@@ -199,7 +207,7 @@ impl NodeContext<'_> {
         Scope {
             tenant: self.tenant,
             case: self.conversation,
-            workflow: CHAT,
+            workflow: self.workflow,
             run: RunOrIngestion::RunId(self.run),
             trace: self.trace,
             invocation: self.ids.next().into(),

@@ -20,6 +20,11 @@ const ROUTER: &str = include_str!("../../prompts/router.md");
 static RULES: LazyLock<Arc<PromptText>> =
     LazyLock::new(|| PromptText::new(&[ASSISTANT, "\nThe person you work for now:\n\n"]));
 
+/// Returns what the system text of a workflow's steps begins with.
+pub(crate) fn step_rules(rules: &'static str) -> Arc<PromptText> {
+    PromptText::new(&[ASSISTANT, "\n", rules, "\nThe person you work for now:\n\n"])
+}
+
 /// Builds the reasoner's prompt.
 pub(super) fn think(state: &AgentState, cx: &NodeContext<'_>) -> CompletionRequest {
     CompletionRequest { tools: routing_hints::tool_definitions(cx.tools, state), ..converse(state, cx) }
@@ -29,7 +34,7 @@ pub(super) fn think(state: &AgentState, cx: &NodeContext<'_>) -> CompletionReque
 pub(super) fn converse(state: &AgentState, cx: &NodeContext<'_>) -> CompletionRequest {
     CompletionRequest {
         tier: Tier::Reasoner,
-        system: system(state, cx.clock.now()),
+        system: system(state, cx.rules.unwrap_or(&RULES), cx.clock.now()),
         turns: turns(state),
         tools: Vec::new(),
         response_schema: None,
@@ -81,7 +86,7 @@ fn turns(state: &AgentState) -> Vec<Turn> {
 }
 
 /// Returns static rules, then the person, the time and the pending approvals as flat lines, and what is remembered.
-fn system(state: &AgentState, now: Timestamp) -> SystemPrompt {
+fn system(state: &AgentState, rules: &Arc<PromptText>, now: Timestamp) -> SystemPrompt {
     let principal = &state.principal;
     let mut lines = vec![
         format!("- Name: {}", principal.name),
@@ -95,7 +100,7 @@ fn system(state: &AgentState, now: Timestamp) -> SystemPrompt {
     let recalled = &state.recalled;
     lines.extend(fact_lines(recalled.platform_info.iter().map(|(n, v)| (n.as_str(), v.as_str()))));
     lines.extend(recalled.pending_approvals.iter().map(|line| format!("- Waiting for approval: {line}")));
-    SystemPrompt::new(Arc::clone(&RULES), lines.join("\n") + &recalled.remembered)
+    SystemPrompt::new(Arc::clone(rules), lines.join("\n") + &recalled.remembered)
 }
 
 /// Says what is known about the people here and what they talked about before.

@@ -10,6 +10,7 @@ use nod_contract::ids::RunId;
 use nod_contract::model::Turn;
 use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::text;
+use nod_store::workflow::StepResult;
 
 /// Replaces mentions that the model repeats by names, so that they notify no user and show no id.
 fn replace_mentions(text: String, known: &BTreeMap<String, String>) -> String {
@@ -59,7 +60,10 @@ fn has_no_receipt(state: &AgentState) -> bool {
 }
 
 pub(super) fn step(state: AgentState, run: RunId) -> Step {
-    if state.results.is_complete_answer() {
+    if state.goal.is_some() {
+        return end_step(state);
+    }
+    if state.is_answered_by_results() {
         return reply_verbatim(state);
     }
     let text = replace_mentions(state.reply.clone().unwrap_or_default(), &state.recalled.platform_info);
@@ -81,6 +85,16 @@ pub(super) fn step(state: AgentState, run: RunId) -> Step {
     let (card, state) = with_items(card, state, run);
     let emits = vec![NodeOutput::Message { card, audience: state.audience }];
     Step { state, outputs: emits, next: Next::Go(Node::Remember) }
+}
+
+/// Ends a step of a workflow, which hears what came out of it; nobody else does.
+fn end_step(mut state: AgentState) -> Step {
+    let said = state.reply.take().unwrap_or_default();
+    let is_answer = state.is_written_by_model && !said.trim().is_empty();
+    if let Some(goal) = state.goal.as_mut().filter(|goal| goal.result.is_none()) {
+        goal.result = Some(if is_answer { StepResult::Said(said) } else { StepResult::Failed(said) });
+    }
+    Step { state, outputs: Vec::new(), next: Next::Done }
 }
 
 /// Shows what was listed, as lines with buttons, to the person alone. The history has their text, so that "the second

@@ -55,10 +55,13 @@ fn make_call_ids_unique(calls: &mut [ToolCall]) {
 }
 
 fn stop_at_budget(mut state: AgentState, budget: u32) -> Step {
-    let words = format!(
-        "I stopped after {budget} steps without an answer. {} Try asking something narrower.",
-        progress_summary(&state)
-    );
+    let done = progress_summary(&state);
+    let words = match state.goal {
+        Some(_) => format!("I stopped after {budget} thoughts without a result. {done}"),
+        None => {
+            format!("I stopped after {budget} steps without an answer. {done} Try asking something narrower.")
+        }
+    };
     state.turns.push(Turn::Ai { text: words.clone(), calls: Vec::new() });
     state.reply = Some(words);
     Step::go(state, Node::Reply)

@@ -25,9 +25,11 @@ use nod_people::{open_pages, people};
 use nod_requests::work::RequestJob;
 use nod_requests::{draft, effect, question};
 use nod_store::ability::AnsweredRun;
+use nod_store::hooks::StepMoved;
 use nod_store::jobs::{Claim, WorkError, commit_and_begin, sql as jobs};
 use nod_store::runs::RunJob;
 use nod_store::steps::StepRecord;
+use nod_store::workflow::{self, StepOutcome, WorkflowEvent};
 
 /// Everything that a run produced since its last commit.
 pub(super) struct Commit<'a> {
@@ -135,6 +137,8 @@ impl<'a> Commit<'a> {
             && self.targeted_messages.is_empty()
             && !self.has_event
             && self.run.streaming_message.is_none()
+            // Somebody follows how far a step is.
+            && self.run.parent.is_none()
     }
 
     /// Commits and completes the job.
@@ -154,7 +158,7 @@ impl<'a> Commit<'a> {
             let now = self.core.now();
             forget::schedule_purge(self.core, &mut tx, self.claim.tenant, self.run.id, now).await?;
         }
-        if self.has_progress_line || self.was_waiting {
+        if self.run.parent.is_none() && (self.has_progress_line || self.was_waiting) {
             nod_people::progress::remove_progress_line(self.core, &mut tx, self.claim, self.run.id).await?;
         }
         open_pages::enqueue_refresh(&mut tx, self.claim.tenant, self.run.person, self.core.now()).await?;
@@ -188,6 +192,7 @@ impl<'a> Commit<'a> {
             let work = MemoryJob::UpdateMemory { run: self.run.id };
             jobs::enqueue(conn, self.claim.tenant, lane, &work, now, now).await?;
         }
+        self.notify_workflow(conn, status, now).await?;
         if self.write_state(conn, status, error).await? == Written::MessageChanged {
             return Ok(Written::MessageChanged);
         }
@@ -205,7 +210,41 @@ impl<'a> Commit<'a> {
         for (card, target) in &self.targeted_messages {
             self.enqueue(conn, self.core.id(), card, Some(target), Audience::Channel, now).await?;
         }
+        self.call_hooks(conn, now).await?;
         Ok(Written::Moved)
+    }
+
+    /// Tells the workflow what came out of its step: its lane is locked after the step's, and before every row.
+    async fn notify_workflow(
+        &self,
+        conn: &mut PgConnection,
+        status: &str,
+        now: Timestamp,
+    ) -> sqlx::Result<()> {
+        let (Some(workflow), Some(goal)) = (self.run.parent, &self.run.state.goal) else { return Ok(()) };
+        let Some(result) = goal.result.clone().filter(|_| ["done", "failed"].contains(&status)) else {
+            return Ok(());
+        };
+        jobs::assert_lease(conn, self.claim).await?;
+        let state = &self.run.state;
+        let outcome =
+            StepOutcome { result, audience: state.record_audience(), provenance: state.provenance.clone() };
+        let event = WorkflowEvent::StepEnded { step: self.run.id, outcome };
+        workflow::notify(conn, self.claim.tenant, workflow, event, now).await
+    }
+
+    /// Tells the abilities that a step moved.
+    async fn call_hooks(&self, conn: &mut PgConnection, now: Timestamp) -> sqlx::Result<()> {
+        let Some(workflow) = self.run.parent else { return Ok(()) };
+        let waits_for = match self.run.status.as_str() {
+            "waiting" => self.run.state.waits_for(),
+            _ => None,
+        };
+        let moved = StepMoved { tenant: self.claim.tenant, run: workflow, step: self.run.id, waits_for };
+        for hook in &self.core.accounts.hooks {
+            hook.step_moved(conn, moved, now).await?;
+        }
+        Ok(())
     }
 
     /// Writes state, messages and records in one statement.

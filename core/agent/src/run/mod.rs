@@ -13,5 +13,7 @@ mod request_approval;
 mod runner;
 pub mod share;
 pub mod stop;
+mod workflow;
 
 pub use runner::advance;
+pub use workflow::advance as advance_workflow;

@@ -19,6 +19,7 @@ use nod_contract::card::{Action, Block, Card, OnClick, Style};
 use nod_contract::chat::{DeliveryTarget, Membership};
 use nod_contract::ids::RunId;
 use nod_contract::model::{ModelError, TokenSender};
+use nod_contract::scope::CHAT;
 use nod_memory::history;
 use nod_memory::memory::prompt_context::MemoryContext;
 use nod_people::delivery::ConversationLocation;
@@ -31,9 +32,10 @@ use nod_requests::draft;
 use nod_store::jobs::{self, Claim, WorkError};
 use nod_store::runs::RunEvent;
 use nod_store::steps::StepRecord;
+use nod_store::workflow::STEP;
 
 /// After this many failed attempts, the run fails and the person is notified.
-const MAX_ATTEMPTS: i32 = 8;
+pub(super) const MAX_ATTEMPTS: i32 = 8;
 /// The most attempts to read the earlier messages of a thread from the platform.
 const MAX_HISTORY_ATTEMPTS: i32 = 3;
 /// The most mentions in one message that are resolved to names.
@@ -72,6 +74,10 @@ pub async fn advance(
     if run.status == "failed" && event != Some(&RunEvent::RetryRequested) {
         // It is kept for a retry, which continues from here.
         return Commit::begin(core, claim, &venue, run, false).commit_and_finish("failed", None).await;
+    }
+    // A failed step that is tried again has no result any more.
+    if let Some(goal) = &mut run.state.goal {
+        goal.result = None;
     }
     if claim.attempt > MAX_ATTEMPTS {
         return fail_run(core, claim, run, &venue, "something kept going wrong on my side").await;
@@ -147,7 +153,9 @@ async fn run_nodes(
         };
         let is_external = is_external_call(core, node, &work.run.state);
         let started = core.now();
-        status.set(core, venue, &work.run);
+        if work.run.parent.is_none() {
+            status.set(core, venue, &work.run);
+        }
         let mut open = work.run.streaming_message.take();
         let stepped = {
             let mut step = std::pin::pin!(step_streaming(core, claim, venue, &work.run, &mut open, &cx, ear));
@@ -156,7 +164,7 @@ async fn run_nodes(
                     biased;
                     stepped = &mut step => break stepped,
                     error = wait_until_stopped(core, claim, work.run.id) => return Err(error),
-                    () = tokio::time::sleep_until(long), if !work.has_progress_line => {
+                    () = tokio::time::sleep_until(long), if !work.has_progress_line && work.run.parent.is_none() => {
                         if let Err(error) = progress::show(core, claim, venue, &work.run).await {
                             tracing::debug!(run = %work.run.id, %error, "could not show the progress line");
                         }
@@ -175,7 +183,7 @@ async fn run_nodes(
             Err(NodeError::Model(error)) => {
                 record.error = Some(error.to_string());
                 work.records.push(record);
-                return finish_with_model_error(work, &error).await;
+                return Box::pin(finish_with_model_error(work, &error)).await;
             }
         };
         work.records.push(record);
@@ -255,6 +263,10 @@ async fn context<'a>(
         },
         None => None,
     };
+    let step = match &run.state.goal {
+        Some(goal) => Some(core.workflows.get(&goal.workflow).ok_or("no such workflow")?),
+        None => None,
+    };
     let mut checks = Vec::new();
     if run.node == Node::Check {
         let mut conn = core.pool.acquire().await?;
@@ -280,7 +292,10 @@ async fn context<'a>(
         help: core.help.as_ref(),
         // On a platform that cannot show a request, none is made.
         display_limit: core.adapters.get(&venue.platform).map_or(0, |adapter| adapter.display_limit()),
-        tools: &core.tools,
+        tools: step.map_or(&core.tools, |step| &step.tools),
+        workflow: if run.parent.is_some() { STEP } else { CHAT },
+        rules: step.map(|step| &step.rules),
+        ends_by: step.map(|step| step.ends_by),
         checks,
         model: core.memory.model.as_ref(),
         clock: &core.clock,
@@ -390,13 +405,16 @@ async fn reject_non_member(
     person: &Person,
 ) -> Result<(), WorkError> {
     let mut work = Commit::begin(core, claim, venue, run, true);
+    work.run.state.fail_step(people::MEMBERS_ONLY);
     work.run.state.routed_via = Some("rule:stranger".to_owned());
     let mut conn = core.pool.acquire().await?;
     let user =
         people::sql::find_user_id(&mut conn, claim.tenant, person.id, &venue.platform, &venue.workspace)
             .await?;
     drop(conn);
-    if let Some(user) = user.filter(|_| matches!(person.membership, Membership::Guest | Membership::External))
+    if let Some(user) = user
+        .filter(|_| matches!(person.membership, Membership::Guest | Membership::External))
+        .filter(|_| work.run.parent.is_none())
     {
         let target = DeliveryTarget::Ephemeral {
             workspace: venue.workspace.clone(),
@@ -412,11 +430,7 @@ async fn reject_non_member(
 async fn finish_with_model_error(mut work: Commit<'_>, error: &ModelError) -> Result<(), WorkError> {
     let happened = model_error_text("The model", error);
     let done = graph::progress_summary(&work.run.state);
-    let card = Card::from_markdown(format!("{happened} {done}"))
-        .with_block(Block::Note(format!("run {}", work.run.id.short())))
-        .with_button("Try again", Style::Plain, OnClick::Action(Action::new("retry_run", work.run.id)));
-    let audience = work.run.state.audience;
-    work.outputs.push(NodeOutput::Message { card, audience });
+    say_failed(&mut work, &format!("{happened} {done}"));
     work.commit_and_finish("failed", Some(&error.to_string())).await
 }
 
@@ -456,10 +470,18 @@ async fn fail_run(
 ) -> Result<(), WorkError> {
     let mut work = Commit::begin(core, claim, venue, run, true);
     let done = graph::progress_summary(&work.run.state);
-    let card = Card::from_markdown(format!("I couldn't finish this: {why}. {done}"))
+    say_failed(&mut work, &format!("I couldn't finish this: {why}. {done}"));
+    work.commit_and_finish("failed", Some(why)).await
+}
+
+/// Says why a run failed and offers a retry. Of a step that failed, only its workflow hears.
+fn say_failed(work: &mut Commit<'_>, words: &str) {
+    if work.run.parent.is_some() {
+        return work.run.state.fail_step(words);
+    }
+    let card = Card::from_markdown(words)
         .with_block(Block::Note(format!("run {}", work.run.id.short())))
         .with_button("Try again", Style::Plain, OnClick::Action(Action::new("retry_run", work.run.id)));
     let audience = work.run.state.audience;
     work.outputs.push(NodeOutput::Message { card, audience });
-    work.commit_and_finish("failed", Some(why)).await
 }

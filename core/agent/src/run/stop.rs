@@ -10,11 +10,13 @@ use crate::rows::{self as sql, LoadedRun, Run};
 use nod_contract::card::Card;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, PersonId, RunId, TenantId};
+use nod_contract::scope::CHAT;
 use nod_people::delivery::{self, ConversationLocation, NewDelivery};
 use nod_people::open_pages;
 use nod_requests::{approval, effect, perform, question};
 use nod_store::audit;
 use nod_store::runs;
+use nod_store::workflow::{STEP, WorkflowRun};
 
 /// The result of a request to stop a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +29,8 @@ pub enum StopResult {
     NotOwner,
 }
 
-/// Stops every open turn of a person in a conversation; returns false if there is none.
+/// Stops every open turn of a person in a conversation, or if there is none, the work that goes on by itself there; returns
+/// false if there is nothing.
 pub async fn all(
     core: &Agent,
     conn: &mut PgConnection,
@@ -41,10 +44,15 @@ pub async fn all(
     for run in sql::open_of(conn, tenant, conversation, by).await? {
         any |= stop_and_show(core, conn, tenant, run, by, now, &mut shown).await? == StopResult::Stopped;
     }
+    if !any {
+        for run in sql::list_open_workflow_runs(conn, tenant, conversation, by).await? {
+            any |= stop_run(core, conn, tenant, run, by, now).await? == StopResult::Stopped;
+        }
+    }
     Ok(any)
 }
 
-/// Stops a turn if it belongs to this person.
+/// Stops a turn or the run of a workflow, if it belongs to this person.
 pub async fn stop_run(
     core: &Agent,
     conn: &mut PgConnection,
@@ -53,7 +61,68 @@ pub async fn stop_run(
     by: PersonId,
     now: Timestamp,
 ) -> sqlx::Result<StopResult> {
-    stop_and_show(core, conn, tenant, id, by, now, &mut Vec::new()).await
+    match sql::load_workflow_run(conn, tenant, id).await? {
+        Some(loaded) if ![CHAT, STEP].contains(&loaded.workflow.as_str()) => {
+            stop_workflow(core, conn, tenant, &loaded.run, by, now).await
+        }
+        _ => stop_and_show(core, conn, tenant, id, by, now, &mut Vec::new()).await,
+    }
+}
+
+/// Stops the run of a workflow and its steps in one transaction, so whoever decides one of their requests in the same moment
+/// was before it or is too late.
+async fn stop_workflow(
+    core: &Agent,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: &WorkflowRun,
+    by: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<StopResult> {
+    let WorkflowRun { id, conversation, principal, .. } = run;
+    let id = *id;
+    if principal.person != by {
+        return Ok(StopResult::NotOwner);
+    }
+    // The lanes of steps are locked before that of their workflow, in the same order as by a step that ends. One that begins
+    // in between has only begun, so it ends nothing.
+    for step in sql::list_open_steps(conn, tenant, id).await? {
+        runs::lock(conn, tenant, step).await?;
+    }
+    runs::lock(conn, tenant, id).await?;
+    if !sql::stop(conn, tenant, id, now).await? {
+        return Ok(StopResult::AlreadyEnded);
+    }
+    for step in sql::list_open_steps(conn, tenant, id).await? {
+        runs::lock(conn, tenant, step).await?;
+        if sql::stop(conn, tenant, step, now).await? {
+            withdraw_requests(conn, tenant, step, by, now).await?;
+        }
+    }
+    audit::insert_entry(conn, tenant, Some(by), "run.stopped", id.0, None, &json!({}), now).await?;
+    let begun = effect::sql::list_states_of_run(conn, tenant, id).await?;
+    let venue = delivery::sql::load_location(conn, tenant, *conversation).await?;
+    let card = card(&principal.name, &begun);
+    post(core, conn, tenant, (id, *conversation), &venue, &card, now).await?;
+    open_pages::enqueue_refresh(conn, tenant, by, now).await?;
+    for hook in &core.accounts.hooks {
+        hook.workflow_stopped(conn, tenant, id, now).await?;
+    }
+    Ok(StopResult::Stopped)
+}
+
+/// Withdraws what a run has asked for and what was approved and has not begun.
+async fn withdraw_requests(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+    by: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    approval::withdraw_for_run(conn, tenant, run, by, now).await?;
+    question::withdraw_for_run(conn, tenant, run, now).await?;
+    perform::fail_unstarted_effects(conn, tenant, run, now).await?;
+    question::vote::notify_voters(conn, tenant, run, now).await
 }
 
 /// Stops a turn. Of several that are stopped at once, what is said in `shown` already is not said again.
@@ -78,15 +147,12 @@ async fn stop_and_show(
     if !sql::stop(conn, tenant, id, now).await? {
         return Ok(StopResult::AlreadyEnded);
     }
-    approval::withdraw_for_run(conn, tenant, id, by, now).await?;
-    question::withdraw_for_run(conn, tenant, id, now).await?;
-    perform::fail_unstarted_effects(conn, tenant, id, now).await?;
-    question::vote::notify_voters(conn, tenant, id, now).await?;
+    withdraw_requests(conn, tenant, id, by, now).await?;
     audit::insert_entry(conn, tenant, Some(by), "run.stopped", id.0, None, &json!({}), now).await?;
     let begun = effect::sql::list_states_of_run(conn, tenant, id).await?;
     let card = card(person.display_name(), &begun);
     if !update_progress_line(conn, tenant, &run, &card, now).await? && !shown.contains(&card) {
-        post(core, conn, tenant, &run, &venue, &card, now).await?;
+        post(core, conn, tenant, (id, run.conversation), &venue, &card, now).await?;
         shown.push(card);
     }
     // Loads the last committed state, which can be newer than the first load.
@@ -118,15 +184,15 @@ async fn post(
     core: &Agent,
     conn: &mut PgConnection,
     tenant: TenantId,
-    run: &Run,
+    (run, conversation): (RunId, ConversationId),
     venue: &ConversationLocation,
     card: &Card,
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let new = NewDelivery {
         id: core.id(),
-        conversation: run.conversation,
-        run: Some(run.id),
+        conversation,
+        run: Some(run),
         platform: &venue.platform,
         target: None,
         opens_thread: false,

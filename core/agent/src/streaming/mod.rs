@@ -59,6 +59,8 @@ pub async fn stream_answer(
 pub(crate) fn is_streamable(node: Node, run: &Run, venue: &ConversationLocation) -> bool {
     let to_all_here = run.state.audience == Audience::Channel || !run.state.is_shared;
     matches!(node, Node::Converse | Node::Think)
+        // Nobody reads what a step says.
+        && run.parent.is_none()
         && to_all_here
         // Nobody reads an answer before it is checked.
         && run.state.check_parts.is_empty()

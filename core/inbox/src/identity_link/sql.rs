@@ -327,6 +327,11 @@ pub(super) async fn move_rows(
              where tenant_id = $1 and (only_for = $2 or added_by = $2)),
          t as (update document_chunks set only_for = $3 where tenant_id = $1 and only_for = $2),
          u as (update rag_context set only_for = $3 where tenant_id = $1 and only_for = $2),
+         w as (
+             update tasks set person_id = case person_id when $2 then $3 else person_id end,
+                 only_for = case only_for when $2 then $3 else only_for end
+             where tenant_id = $1 and (person_id = $2 or only_for = $2)),
+         x as (update task_steps set only_for = $3 where tenant_id = $1 and only_for = $2),
          v as (update feedback set person_id = $3 where tenant_id = $1 and person_id = $2),
          o as (update homes set person_id = $3 where tenant_id = $1 and person_id = $2)
          update assistant_threads set person_id = $3 where tenant_id = $1 and person_id = $2",

@@ -6,7 +6,7 @@ use super::{InboundContext, Reached, sql};
 use nod_agent::rows;
 use nod_agent::rows::{NewMessage, NewRun};
 use nod_agent::run::stop;
-use nod_agent::state::AgentState;
+use nod_agent::state::{AgentState, Node};
 use nod_contract::chat::{Addressing, Attachment, ChannelRef, Inbound, InteractionResponse};
 use nod_contract::ids::{ConversationId, PersonId, RunId};
 use nod_contract::model::Turn;
@@ -248,6 +248,8 @@ pub(super) async fn start_run_with(
     known(&mut state);
     let new = NewRun {
         id: run,
+        parent: None,
+        node: Node::Recall,
         conversation: said.conversation,
         lane: said.conversation.lane(),
         person: said.person,
@@ -263,7 +265,8 @@ pub(super) async fn start_run_with(
         audience: Audience::Channel,
         provenance: &Provenance::Trusted,
     };
-    let leased = rows::begin(conn, &core.jobs, tenant, &new, &message, arrival.inbound.at, now).await?;
+    let leased =
+        rows::begin(conn, core.jobs.reserve_one(), tenant, &new, &message, arrival.inbound.at, now).await?;
     arrival.set_leased(leased);
     Ok(run)
 }

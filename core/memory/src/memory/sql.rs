@@ -261,7 +261,7 @@ pub(super) async fn list_source_conversations(
     facts: &[Uuid],
 ) -> sqlx::Result<Vec<(Uuid, Uuid, i64)>> {
     let rows = sqlx::query!(
-        "select m.conversation_id, c.channel_id, m.seq from facts f
+        "select c.id as conversation_id, c.channel_id, m.seq from facts f
          join messages m on m.tenant_id = f.tenant_id and m.id = f.message_id
          join conversations c on c.tenant_id = f.tenant_id and c.id = m.conversation_id
          where f.tenant_id = $1 and f.id = any($2)",

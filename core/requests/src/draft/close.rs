@@ -98,9 +98,11 @@ pub async fn close_after_effect(
             FollowUp::DraftClosed { draft, reason: how } => {
                 close(conn, tenant, person, draft, *how, now).await
             }
-            FollowUp::Nothing | FollowUp::Draft(_) | FollowUp::MailThread(_) | FollowUp::CheckPart { .. } => {
-                Ok(())
-            }
+            FollowUp::Nothing
+            | FollowUp::Draft(_)
+            | FollowUp::MailThread(_)
+            | FollowUp::CheckPart { .. }
+            | FollowUp::Outcome(_) => Ok(()),
         },
         Err(fault) => match worked_on {
             Some(draft) => reopen_after_failed_discard(conn, tenant, person, draft, fault, now).await,

@@ -154,6 +154,7 @@ pub async fn load_open_drafts(
         r#"with last as (
              select r.id, r.state->>'thread' as thread from runs r
              where r.tenant_id = $1 and r.conversation_id = $2 and r.person_id = $3 and r.id <> $4
+               and r.workflow = 'chat'
              order by r.created_at desc limit 1)
          select (select thread from last) as thread, d.draft as "draft?", d.only_for as "only_for?",
              d.untrusted_sources as "untrusted_sources?", coalesce(d.run_id = (select id from last), false) as "latest!",

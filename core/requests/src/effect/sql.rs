@@ -346,13 +346,20 @@ pub async fn cancel_for_run(
     Ok(ended.into_iter().flatten().map(ApprovalId).collect())
 }
 
-/// Returns the status of each effect of a run.
+/// Returns the status of each effect of a run and of its steps.
 pub async fn list_states_of_run(
     conn: &mut PgConnection,
     tenant: TenantId,
     run: RunId,
 ) -> sqlx::Result<Vec<String>> {
-    sqlx::query_scalar!("select status from effects where tenant_id = $1 and run_id = $2", tenant.0, run.0)
-        .fetch_all(conn)
-        .await
+    sqlx::query_scalar!(
+        r#"select status as "status!" from effects where tenant_id = $1 and run_id = $2
+         union all
+         select e.status from runs r join effects e on e.tenant_id = r.tenant_id and e.run_id = r.id
+         where r.tenant_id = $1 and r.parent_id = $2"#,
+        tenant.0,
+        run.0
+    )
+    .fetch_all(conn)
+    .await
 }

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::references::{PriorTurn, Reference, Referent, last_listed, last_referents, parse_selection};
 use super::results;
 use super::sentence::Intent;
+use super::tasks;
 use crate::model::script::Answer;
 
 /// A request, parsed for the rules.
@@ -41,6 +42,8 @@ pub(super) struct RequestContext<'a> {
     pub results: Vec<(String, String)>,
     /// The recipients of each of those calls.
     pub recipients: Vec<Option<String>>,
+    /// The system texts.
+    pub prompts: Vec<String>,
     tools: &'a [Value],
 }
 
@@ -55,7 +58,8 @@ impl<'a> RequestContext<'a> {
         let line = |name: &str| prompts.iter().find_map(|prompt| line(prompt, name));
         let name = line("- Name:").unwrap_or_default();
         let before = prior_turns(messages.get(..last.unwrap_or_default()).unwrap_or_default(), name);
-        let text = without_mention(without_hints(said.as_deref().unwrap_or_default()));
+        let asked = tasks::step_title(&prompts).or(said.as_deref()).unwrap_or_default();
+        let text = without_mention(without_hints(asked));
         let (text, is_all) = match text.strip_suffix(", that's all") {
             Some(before) => (before.to_owned(), true),
             None => (text, false),
@@ -76,8 +80,14 @@ impl<'a> RequestContext<'a> {
             facts: prompts.iter().flat_map(|prompt| parse_facts(prompt)).collect(),
             results: results_of(after),
             recipients: recipients_of(after),
+            prompts: prompts.clone(),
             tools: request["tools"].as_array().map(Vec::as_slice).unwrap_or_default(),
         }
+    }
+
+    /// Whether a tool is offered.
+    pub fn offers(&self, name: &str) -> bool {
+        self.tools.iter().any(|tool| tool["function"]["name"] == name)
     }
 
     /// Returns a call of this tool with arguments fitted to its declared parameters; `None` if it is not offered.

@@ -1,0 +1,180 @@
+//! The runner of workflows: loads what a node needs, runs it, and commits what it decides before the next one.
+
+use sqlx::PgConnection;
+
+use super::runner::MAX_ATTEMPTS;
+use crate::context::{Agent, RegisteredWorkflow};
+use crate::rows::{self as sql, NewMessage, NewRun};
+use crate::state::{AgentState, Node, StepGoal};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::RunId;
+use nod_contract::model::Turn;
+use nod_contract::privacy::Audience;
+use nod_people::delivery::{self, NewDelivery};
+use nod_people::open_pages;
+use nod_store::jobs::{Claim, WorkError, commit_and_begin, sql as jobs};
+use nod_store::steps::{self, StepRecord};
+use nod_store::workflow::{
+    NewStep, Next, Transition, Want, WorkflowContext, WorkflowEvent, WorkflowJob, WorkflowRun,
+};
+
+/// Advances a run of a workflow until it waits or is finished.
+pub async fn advance(
+    core: &Agent,
+    claim: &Claim,
+    id: RunId,
+    event: Option<&WorkflowEvent>,
+) -> Result<(), WorkError> {
+    let mut event = event;
+    loop {
+        let mut conn = core.pool.acquire().await?;
+        let Some(row) = sql::load_workflow_run(&mut conn, claim.tenant, id).await? else {
+            return Ok(jobs::complete(&mut conn, claim).await?);
+        };
+        if !row.is_active {
+            return Ok(jobs::complete(&mut conn, claim).await?);
+        }
+        let registered = core.workflows.get(&row.workflow).ok_or("no such workflow")?;
+        let loaded = registered.workflow.load(&mut conn, &row.run).await?;
+        drop(conn);
+        let started = core.now();
+        let model = core.memory.model.as_ref();
+        let cx = WorkflowContext::new(&row.run, registered.workflow.name(), model, &core.clock, &core.ids);
+        let transition = match claim.attempt > MAX_ATTEMPTS {
+            true => registered.workflow.give_up(&row.run, loaded, "something kept going wrong on my side")?,
+            false => registered.workflow.step(&row.run, loaded, event, &cx).await?,
+        };
+        let mut records = cx.take_records();
+        records.push(StepRecord::of_node(&row.run.node, started, core.now()));
+        let commit = WorkflowCommit { core, claim, registered, run: &row.run, version: row.version };
+        if commit.write(&transition, &records, event.is_some()).await? {
+            return Ok(());
+        }
+        event = None;
+    }
+}
+
+/// What a node decided, to be committed.
+struct WorkflowCommit<'a> {
+    core: &'a Agent,
+    claim: &'a Claim,
+    registered: &'a RegisteredWorkflow,
+    run: &'a WorkflowRun,
+    version: i32,
+}
+
+impl WorkflowCommit<'_> {
+    /// Commits a transition; returns whether the job ends with it.
+    async fn write(
+        &self,
+        transition: &Transition,
+        records: &[StepRecord],
+        has_event: bool,
+    ) -> Result<bool, WorkError> {
+        let Self { core, claim, run, .. } = self;
+        let now = core.now();
+        let (status, node, error) = match &transition.next {
+            Next::Go(node) => ("running", self.successor(node)?, None),
+            Next::Wait(node) => ("waiting", self.successor(node)?, None),
+            Next::Done => ("done", run.node.as_str(), None),
+            Next::Failed(reason) => ("failed", run.node.as_str(), Some(reason.as_str())),
+        };
+        core.store_prompt_texts(records).await?;
+        let mut tx = core.begin().await?;
+        sql::write_workflow_run(&mut tx, claim, (run.id, self.version), (status, node, error), now).await?;
+        steps::record(&mut tx, run.tenant, run.id, records, transition.audience).await?;
+        for want in &transition.wants {
+            self.write_want(&mut tx, want, now).await?;
+        }
+        self.registered.workflow.write(&mut tx, run, &transition.rows, now).await?;
+        if matches!(transition.next, Next::Go(_)) {
+            if has_event {
+                let work = WorkflowJob::AdvanceWorkflow { run: run.id, event: None };
+                jobs::update_payload(&mut tx, claim, &work).await?;
+            }
+            commit_and_begin(tx, &core.jobs).await?;
+            return Ok(false);
+        }
+        open_pages::enqueue_refresh(&mut tx, run.tenant, run.principal.person, now).await?;
+        jobs::complete(&mut tx, claim).await?;
+        tx.commit().await?;
+        Ok(true)
+    }
+
+    /// Refuses a node that does not follow the current one.
+    fn successor(&self, node: &'static str) -> Result<&'static str, WorkError> {
+        let at = self.run.node.as_str();
+        let known = self.registered.workflow.edges().iter().find(|(from, _)| *from == at);
+        match known.is_some_and(|(_, to)| to.contains(&node)) {
+            true => Ok(node),
+            false => Err(format!("{at} does not lead to {node}").into()),
+        }
+    }
+
+    async fn write_want(
+        &self,
+        conn: &mut PgConnection,
+        want: &Want,
+        now: Timestamp,
+    ) -> Result<(), WorkError> {
+        let Self { run, .. } = self;
+        match want {
+            Want::Step(step) => self.begin_step(conn, step, now).await,
+            Want::Message { id, card, audience } => {
+                let venue = delivery::sql::load_location(conn, run.tenant, run.conversation).await?;
+                let new = NewDelivery {
+                    id: *id,
+                    conversation: run.conversation,
+                    run: Some(run.id),
+                    platform: &venue.platform,
+                    target: None,
+                    opens_thread: false,
+                    card,
+                    only_for: match audience {
+                        Audience::Person(person) => Some(*person),
+                        Audience::Channel => None,
+                    },
+                };
+                Ok(delivery::enqueue(conn, run.tenant, &venue, &new, now).await?)
+            }
+        }
+    }
+
+    /// Inserts the run of a step, which begins with the model: what it needs to know, it is told.
+    async fn begin_step(
+        &self,
+        conn: &mut PgConnection,
+        step: &NewStep,
+        now: Timestamp,
+    ) -> Result<(), WorkError> {
+        let Self { core, run, registered, .. } = self;
+        let mut state = AgentState::new(run.principal.clone(), false, &step.words);
+        state.turns.extend(step.told.iter().cloned());
+        state.audience = step.audience;
+        state.provenance = step.provenance.clone();
+        state.has_read_untrusted = step.provenance.is_untrusted();
+        state.goal = Some(StepGoal { workflow: registered.workflow.name().to_owned(), result: None });
+        let new = NewRun {
+            id: step.id,
+            parent: Some(run.id),
+            node: Node::Think,
+            conversation: run.conversation,
+            lane: step.id.0,
+            person: run.principal.person,
+            trace: run.trace,
+            state: &state,
+        };
+        let message = NewMessage {
+            id: core.id(),
+            turn_number: 0,
+            person: Some(run.principal.person),
+            message_ref: None,
+            turn: &Turn::Human { text: step.words.clone() },
+            audience: step.audience,
+            provenance: &step.provenance,
+        };
+        // It needs no place for itself: the commit that ends this job claims it.
+        sql::begin(conn, None, run.tenant, &new, &message, now, now).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,21 @@
+//! Tasks as an ability: the workflow, the command and the job that draws the card.
+
+use std::sync::Arc;
+
+use crate::command::Begin;
+use crate::job::{Cards, ShowsSteps};
+use crate::workflow::Tasks;
+use nod_people::ability::Plug;
+use nod_store::ability::Ability;
+
+/// Plugs in tasks.
+#[must_use]
+pub fn plug() -> Plug {
+    Box::new(|chat| Ability {
+        jobs: vec![Arc::new(Cards(chat.clone()))],
+        commands: vec![Arc::new(Begin(chat.clone()))],
+        hooks: vec![Arc::new(ShowsSteps)],
+        workflows: vec![Arc::new(Tasks)],
+        ..Ability::with_name("tasks")
+    })
+}

@@ -1,0 +1,141 @@
+//! What people read of a task.
+
+use crate::plan::TaskResult;
+use crate::{StepStatus, Task, TaskStep};
+use nod_contract::card::{Action, Block, Button, Card, OnClick, Style};
+use nod_contract::ids::{DeliveryId, RunId, named_lane_id};
+use nod_contract::model::ModelError;
+
+/// Where a task's run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Planning,
+    Working,
+    WritingResult,
+    Done,
+    Failed,
+    Stopped,
+}
+
+/// Draws the card that shows how far a task is.
+pub(crate) fn progress(run: RunId, task: &Task, owner: &str, phase: Phase) -> Card {
+    let mut body = vec![Block::Note(first_line(task, owner, phase))];
+    if !task.steps.is_empty() {
+        body.push(Block::Literal(plan_lines(&task.steps, None)));
+    }
+    let is_open = matches!(phase, Phase::Planning | Phase::Working | Phase::WritingResult);
+    let stop = || Button {
+        label: "Stop".to_owned(),
+        style: Style::Danger,
+        on_click: OnClick::Action(Action::new("stop_run", run)),
+    };
+    Card {
+        title: Some(task.title.clone()),
+        body,
+        buttons: is_open.then(stop).into_iter().collect(),
+        notice: Some(format!("Task: {}", task.title)),
+        ..Card::default()
+    }
+}
+
+fn first_line(task: &Task, owner: &str, phase: Phase) -> String {
+    let count = task.steps.len();
+    let done = task.steps.iter().filter(|step| step.status == StepStatus::Done).count();
+    let steps = if count == 1 { "1 step".to_owned() } else { format!("{count} steps") };
+    match phase {
+        Phase::Planning => format!("{owner}'s task · Planning…"),
+        Phase::WritingResult => format!("{owner}'s task · {steps} done · Writing the result…"),
+        Phase::Done => {
+            let minutes = task.finished_at.map(|at| (at - task.created_at).num_minutes()).unwrap_or_default();
+            match minutes {
+                ..=0 => format!("{owner}'s task · Done · {steps}"),
+                minutes => format!("{owner}'s task · Done · {steps}, {minutes} min"),
+            }
+        }
+        Phase::Failed => format!("{owner}'s task · Failed · {done} of {steps} done"),
+        Phase::Stopped => format!("{owner}'s task · Stopped · {done} of {steps} done"),
+        Phase::Working => {
+            let current = task.steps.iter().find(|step| step.status == StepStatus::Running);
+            let number = current.map_or(done, |step| usize::try_from(step.number).unwrap_or_default());
+            let waits = match current.and_then(|step| step.waits_for.as_deref()) {
+                Some("approval") => " · Waits for your nod, in the message below.",
+                Some("answer") => " · Waits for your answer, in the message below.",
+                Some("account") => " · Waits for your account, see the message below.",
+                _ => "",
+            };
+            let percent = (done * 100).checked_div(count).unwrap_or_default();
+            format!("{owner}'s task · step {number} of {count} · {} {percent} %{waits}", bar(done, count))
+        }
+    }
+}
+
+fn bar(done: usize, count: usize) -> String {
+    "▰".repeat(done) + &"▱".repeat(count.saturating_sub(done))
+}
+
+/// Returns the plan with its marks, one step a line. `current` is marked as the one that is being done.
+pub(crate) fn plan_lines(steps: &[TaskStep], current: Option<i16>) -> String {
+    let line = |step: &TaskStep| {
+        let mark = match step.status {
+            StepStatus::Done => '✓',
+            StepStatus::Failed => '✗',
+            StepStatus::Stopped => '■',
+            StepStatus::Running => '▸',
+            StepStatus::Planned if current == Some(step.number) => '▸',
+            StepStatus::Planned => '○',
+        };
+        let summary = match step.status {
+            StepStatus::Failed => Some("did not work"),
+            StepStatus::Stopped => Some("stopped"),
+            _ => step.summary.as_deref().filter(|summary| !summary.is_empty()),
+        };
+        let summary = summary.map(|summary| format!(" — {summary}")).unwrap_or_default();
+        format!("{mark} {} {}{summary}", step.number, step.title)
+    };
+    steps.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Writes the message that brings the result.
+pub(crate) fn result(task: &Task, result: &TaskResult) -> Card {
+    Card {
+        title: Some(format!("Done: {}", task.title)),
+        body: vec![Block::Markdown(format!("{}\n\n{}", result.summary, result.result_markdown))],
+        ..Card::default()
+    }
+}
+
+/// Writes the message that says why a task ended without a result.
+pub(crate) fn failure(task: &Task, run: RunId, reason: &str) -> Card {
+    let done = task.steps.iter().filter(|step| step.status == StepStatus::Done).count();
+    let kept = match done {
+        0 => "No step was done before that.".to_owned(),
+        1 => "One step was done before that; what it did stands.".to_owned(),
+        n => format!("{n} steps were done before that; what they did stands."),
+    };
+    Card {
+        title: Some(format!("Not done: {}", task.title)),
+        body: vec![
+            Block::Markdown(format!("{} {kept}", sentence(reason))),
+            Block::Note(format!("run {}", run.short())),
+        ],
+        ..Card::default()
+    }
+}
+
+fn sentence(reason: &str) -> String {
+    let mut letters = reason.trim().chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    let rest = letters.as_str();
+    let end = if rest.ends_with(['.', '!', '?']) { "" } else { "." };
+    format!("{first}{rest}{end}")
+}
+
+/// Returns the id of the message that ends a task without a result.
+pub(crate) fn end_id(run: RunId) -> DeliveryId {
+    DeliveryId(named_lane_id(&["end of a task", &run.to_string()]))
+}
+
+/// Describes a model's failure.
+pub(crate) fn model_error_text(error: &ModelError) -> String {
+    format!("The model did not answer: {error}")
+}

@@ -1,0 +1,117 @@
+//! The command `task`.
+
+use async_trait::async_trait;
+use sqlx::PgConnection;
+
+use crate::card::{self, Phase};
+use crate::{MAX_OPEN_TASKS, MAX_TITLE_CHARS, MAX_WISH_CHARS, PLAN, TASK, Task, sql};
+use nod_contract::card::truncate;
+use nod_contract::chat::InteractionResponse;
+use nod_contract::command::{CommandOption, CommandSpec, Takes};
+use nod_contract::ids::{DeliveryId, RunId};
+use nod_people::context::Chat;
+use nod_people::delivery::{self, NewDelivery};
+use nod_people::{ability, people};
+use nod_store::ability::{Asker, Command};
+use nod_store::audit;
+use nod_store::workflow::{self, NewWorkflowRun};
+use serde_json::json;
+
+/// `task compare the caterers in my mail` begins a task.
+pub(crate) struct Begin(pub(crate) Chat);
+
+#[async_trait]
+impl Command for Begin {
+    fn spec(&self) -> CommandSpec {
+        CommandSpec {
+            name: "task",
+            does: "hand me work that takes several steps",
+            about: "Work that goes on by itself",
+            options: &[CommandOption { name: "what", about: "What you want done", takes: Takes::Words }],
+        }
+    }
+
+    async fn handle_command(
+        &self,
+        conn: &mut PgConnection,
+        asker: &Asker<'_>,
+        words: &str,
+    ) -> sqlx::Result<InteractionResponse> {
+        let whisper = |text: String| Ok(InteractionResponse::ephemeral(text));
+        let wish = words.trim();
+        let typed = self.0.adapters.command_syntax(asker.platform).format_with_option(
+            "task",
+            "what",
+            "compare the offers in my mail and write to the best one",
+        );
+        if wish.is_empty() {
+            return whisper(format!("Tell me what you want done: `{typed}`. Nothing was begun."));
+        }
+        let length = wish.chars().count();
+        if length > MAX_WISH_CHARS {
+            return whisper(format!(
+                "That is {length} characters long, and a task takes at most {MAX_WISH_CHARS}. Say it in fewer words. \
+                 Nothing was begun."
+            ));
+        }
+        if !asker.place.is_dm {
+            return whisper(format!(
+                "A task works with your own mail, so I do it in our direct messages: type `{typed}` there. Nothing was \
+                 begun."
+            ));
+        }
+        let open = sql::list_open_titles(conn, asker.tenant, asker.person).await?;
+        if i64::try_from(open.len()).is_ok_and(|count| count >= MAX_OPEN_TASKS) {
+            return whisper(format!(
+                "You have {MAX_OPEN_TASKS} tasks open already: {}. Nothing was begun.",
+                open.join(", ")
+            ));
+        }
+        begin(&self.0, conn, asker, wish).await?;
+        Ok(InteractionResponse::Ack)
+    }
+}
+
+/// Returns a wish as a title.
+fn title(wish: &str) -> String {
+    let line = truncate(wish, MAX_TITLE_CHARS);
+    let mut letters = line.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    first + letters.as_str()
+}
+
+/// Stores the task, its run and its card, in the transaction of the command.
+async fn begin(core: &Chat, conn: &mut PgConnection, asker: &Asker<'_>, wish: &str) -> sqlx::Result<RunId> {
+    let Asker { tenant, person, now, .. } = *asker;
+    let conversation = ability::find_or_create_conversation(core, conn, asker, asker.thread()).await?;
+    let id: RunId = core.id();
+    let task = Task {
+        title: title(wish),
+        note: wish.to_owned(),
+        card: core.ids.next(),
+        summary: None,
+        created_at: now,
+        finished_at: None,
+        steps: Vec::new(),
+    };
+    let run = NewWorkflowRun { id, workflow: TASK, node: PLAN, conversation, person, trace: core.id() };
+    workflow::begin(conn, tenant, &run, now).await?;
+    let venue = delivery::sql::load_location(conn, tenant, conversation).await?;
+    let owner = people::sql::load(conn, tenant, person).await?;
+    let owner = owner.as_ref().map_or("Somebody", |person| person.display_name());
+    let card = card::progress(id, &task, owner, Phase::Planning);
+    let new = NewDelivery {
+        id: DeliveryId(task.card),
+        conversation,
+        run: Some(id),
+        platform: &venue.platform,
+        target: None,
+        opens_thread: venue.is_thread_pending,
+        card: &card,
+        only_for: None,
+    };
+    delivery::enqueue(conn, tenant, &venue, &new, now).await?;
+    sql::insert(conn, tenant, id, (conversation, person), &task).await?;
+    audit::insert_entry(conn, tenant, Some(person), "task.begun", id.0, None, &json!({}), now).await?;
+    Ok(id)
+}

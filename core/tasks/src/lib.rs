@@ -1,0 +1,83 @@
+//! Tasks: work that a person gives to Nod and that goes on by itself. A model makes a plan, each step of it is a turn with the
+//! tools of the place, and a model writes the result. A card shows how far it is.
+
+mod ability;
+mod card;
+mod command;
+mod finish_step;
+mod job;
+mod plan;
+mod sql;
+mod workflow;
+
+pub use ability::plug;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use nod_contract::clock::Timestamp;
+use nod_contract::privacy::{Audience, Provenance};
+
+/// The name of the workflow.
+const TASK: &str = "task";
+/// Its first node: a model makes a plan.
+const PLAN: &str = "plan";
+/// Waits for the step that is being done.
+const STEPS: &str = "steps";
+/// A model writes the result.
+const FINALISE: &str = "finalise";
+/// The longest wish, in characters.
+const MAX_WISH_CHARS: usize = 4_000;
+/// The longest title of a task or a step, in characters.
+const MAX_TITLE_CHARS: usize = 80;
+/// The most open tasks of a person.
+const MAX_OPEN_TASKS: i64 = 3;
+
+/// A task as its workflow and its card need it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Task {
+    title: String,
+    /// The wish, in the person's own words.
+    note: String,
+    card: Uuid,
+    summary: Option<String>,
+    created_at: Timestamp,
+    finished_at: Option<Timestamp>,
+    steps: Vec<TaskStep>,
+}
+
+/// A step of a task.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct TaskStep {
+    /// From 1.
+    number: i16,
+    title: String,
+    detail: String,
+    /// The steps whose output it needs.
+    after: Vec<i16>,
+    status: StepStatus,
+    run: Option<Uuid>,
+    waits_for: Option<String>,
+    summary: Option<String>,
+    output: Option<String>,
+    audience: Audience,
+    provenance: Provenance,
+}
+
+/// How far a step is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum StepStatus {
+    Planned,
+    Running,
+    Done,
+    Failed,
+    Stopped,
+}
+
+impl Task {
+    /// Returns who may read what its steps have brought up.
+    fn audience(&self) -> Audience {
+        self.steps.iter().fold(Audience::Channel, |audience, step| audience.narrow(step.audience))
+    }
+}

@@ -1,0 +1,308 @@
+//! Rows of tasks and of their steps.
+
+use serde::{Deserialize, Serialize};
+use sqlx::PgConnection;
+
+use crate::card::Phase;
+use crate::{FINALISE, PLAN, StepStatus, Task, TaskStep};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ConversationId, PersonId, RunId, TenantId};
+use nod_contract::privacy::{Audience, Provenance};
+use nod_store::hooks::{StepMoved, WaitsFor};
+use nod_store::steps::audience_person_id;
+
+/// What a transition writes of its task.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "write", rename_all = "snake_case")]
+pub(crate) enum Rows {
+    /// Nothing.
+    Nothing,
+    /// The plan, and that its first step began.
+    Planned { steps: Vec<TaskStep>, begun: RunId },
+    /// What a step handed on, and which one began.
+    StepDone { number: i16, step: Box<TaskStep>, begun: Option<(i16, RunId)> },
+    /// The step failed, and the task with it.
+    StepFailed { number: i16, reason: String },
+    /// The result.
+    Finished { summary: String, result: String, audience: Audience, provenance: Provenance },
+    /// It ended without a result.
+    GaveUp,
+}
+
+/// A task as its card shows it.
+pub(crate) struct ShownTask {
+    pub(crate) task: Task,
+    pub(crate) owner: String,
+    pub(crate) phase: Phase,
+}
+
+pub(crate) async fn insert(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: RunId,
+    (conversation, person): (ConversationId, PersonId),
+    task: &Task,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "insert into tasks (tenant_id, id, conversation_id, person_id, title, note, card_id, created_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8)",
+        tenant.0,
+        id.0,
+        conversation.0,
+        person.0,
+        task.title.replace('\0', "\u{FFFD}"),
+        task.note.replace('\0', "\u{FFFD}"),
+        task.card,
+        task.created_at
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub(crate) async fn load(conn: &mut PgConnection, tenant: TenantId, id: RunId) -> sqlx::Result<Task> {
+    let row = sqlx::query!(
+        "select title, note, card_id, summary, created_at, finished_at from tasks where tenant_id = $1 and id = $2",
+        tenant.0,
+        id.0
+    )
+    .fetch_one(&mut *conn)
+    .await?;
+    let steps = sqlx::query!(
+        "select number, title, detail, after, status, run_id, waits_for, summary, output, only_for, untrusted_sources
+         from task_steps where tenant_id = $1 and task_id = $2 order by number",
+        tenant.0,
+        id.0
+    )
+    .fetch_all(conn)
+    .await?;
+    let steps = steps.into_iter().map(|row| TaskStep {
+        number: row.number,
+        title: row.title,
+        detail: row.detail,
+        after: row.after,
+        status: match row.status.as_str() {
+            "running" => StepStatus::Running,
+            "done" => StepStatus::Done,
+            "failed" => StepStatus::Failed,
+            "stopped" => StepStatus::Stopped,
+            _ => StepStatus::Planned,
+        },
+        run: row.run_id,
+        waits_for: row.waits_for,
+        summary: row.summary,
+        output: row.output,
+        audience: row.only_for.map_or(Audience::Channel, |person| Audience::Person(PersonId(person))),
+        provenance: Provenance::from_sources(row.untrusted_sources),
+    });
+    Ok(Task {
+        title: row.title,
+        note: row.note,
+        card: row.card_id,
+        summary: row.summary,
+        created_at: row.created_at,
+        finished_at: row.finished_at,
+        steps: steps.collect(),
+    })
+}
+
+/// Loads a task for its card; `None` if it was deleted.
+pub(crate) async fn load_shown(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: RunId,
+) -> sqlx::Result<Option<ShownTask>> {
+    let row = sqlx::query!(
+        r#"select r.status, r.node, coalesce(nullif(p.full_name, ''), nullif(p.name, ''), 'Somebody') as "owner!"
+         from tasks t
+         join runs r on r.tenant_id = t.tenant_id and r.id = t.id
+         join people p on p.tenant_id = t.tenant_id and p.id = t.person_id
+         where t.tenant_id = $1 and t.id = $2"#,
+        tenant.0,
+        id.0
+    )
+    .fetch_optional(&mut *conn)
+    .await?;
+    let Some(row) = row else { return Ok(None) };
+    let phase = match (row.status.as_str(), row.node.as_str()) {
+        ("done", _) => Phase::Done,
+        ("failed", _) => Phase::Failed,
+        ("stopped", _) => Phase::Stopped,
+        (_, PLAN) => Phase::Planning,
+        (_, FINALISE) => Phase::WritingResult,
+        _ => Phase::Working,
+    };
+    Ok(Some(ShownTask { task: load(conn, tenant, id).await?, owner: row.owner, phase }))
+}
+
+/// Returns the titles of a person's tasks that have not ended, oldest first.
+pub(crate) async fn list_open_titles(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+) -> sqlx::Result<Vec<String>> {
+    sqlx::query_scalar!(
+        "select t.title from tasks t join runs r on r.tenant_id = t.tenant_id and r.id = t.id
+         where r.tenant_id = $1 and r.person_id = $2 and r.workflow = 'task'
+           and r.status in ('queued', 'running', 'waiting')
+         order by t.created_at",
+        tenant.0,
+        person.0
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Writes what a transition decided; returns whether it wrote anything.
+pub(crate) async fn write(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    task: RunId,
+    rows: &Rows,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    match rows {
+        Rows::Nothing => return Ok(false),
+        Rows::Planned { steps, begun } => insert_steps(conn, tenant, task, steps, *begun, now).await?,
+        Rows::StepDone { number, step, begun } => {
+            sqlx::query!(
+                "update task_steps set status = 'done', waits_for = null, summary = $4, output = $5, only_for = $6,
+                     untrusted_sources = $7, finished_at = $8
+                 where tenant_id = $1 and task_id = $2 and number = $3",
+                tenant.0,
+                task.0,
+                number,
+                step.summary.as_deref().map(|text| text.replace('\0', "\u{FFFD}")),
+                step.output.as_deref().map(|text| text.replace('\0', "\u{FFFD}")),
+                audience_person_id(step.audience),
+                &step.provenance.sources(),
+                now
+            )
+            .execute(&mut *conn)
+            .await?;
+            if let Some((next, run)) = begun {
+                sqlx::query!(
+                    "update task_steps set status = 'running', run_id = $4, started_at = $5
+                     where tenant_id = $1 and task_id = $2 and number = $3",
+                    tenant.0,
+                    task.0,
+                    next,
+                    run.0,
+                    now
+                )
+                .execute(conn)
+                .await?;
+            }
+        }
+        Rows::StepFailed { number, reason } => {
+            sqlx::query!(
+                "with step as (
+                     update task_steps set status = 'failed', waits_for = null, summary = $4, finished_at = $5
+                     where tenant_id = $1 and task_id = $2 and number = $3)
+                 update tasks set finished_at = $5 where tenant_id = $1 and id = $2",
+                tenant.0,
+                task.0,
+                number,
+                reason,
+                now
+            )
+            .execute(conn)
+            .await?;
+        }
+        Rows::Finished { summary, result, audience, provenance } => {
+            sqlx::query!(
+                "update tasks set summary = $3, result = $4, only_for = $5, untrusted_sources = $6, finished_at = $7
+                 where tenant_id = $1 and id = $2",
+                tenant.0,
+                task.0,
+                summary.replace('\0', "\u{FFFD}"),
+                result.replace('\0', "\u{FFFD}"),
+                audience_person_id(*audience),
+                &provenance.sources(),
+                now
+            )
+            .execute(conn)
+            .await?;
+        }
+        Rows::GaveUp => {
+            sqlx::query!(
+                "update tasks set finished_at = $3 where tenant_id = $1 and id = $2",
+                tenant.0,
+                task.0,
+                now
+            )
+            .execute(conn)
+            .await?;
+        }
+    }
+    Ok(true)
+}
+
+async fn insert_steps(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    task: RunId,
+    steps: &[TaskStep],
+    begun: RunId,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let after = |step: &TaskStep| step.after.iter().map(i16::to_string).collect::<Vec<_>>().join(",");
+    let column = |of: fn(&TaskStep) -> &str| -> Vec<String> {
+        steps.iter().map(|step| of(step).replace('\0', "\u{FFFD}")).collect()
+    };
+    sqlx::query!(
+        "insert into task_steps (tenant_id, task_id, number, title, detail, after, status, run_id, started_at)
+         select $1, $2, s.number, s.title, s.detail, string_to_array(s.after, ',')::smallint[],
+             case when s.number = 1 then 'running' else 'planned' end, case when s.number = 1 then $3::uuid end,
+             case when s.number = 1 then $4::timestamptz end
+         from unnest($5::smallint[], $6::text[], $7::text[], $8::text[]) as s (number, title, detail, after)",
+        tenant.0,
+        task.0,
+        begun.0,
+        now,
+        &steps.iter().map(|step| step.number).collect::<Vec<_>>(),
+        &column(|step| &step.title),
+        &column(|step| &step.detail),
+        &steps.iter().map(after).collect::<Vec<_>>()
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Notes what a step waits for; returns whether the step is still being done.
+pub(crate) async fn update_wait(conn: &mut PgConnection, moved: &StepMoved) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "update task_steps set waits_for = $4
+         where tenant_id = $1 and task_id = $2 and run_id = $3 and status = 'running'
+           and waits_for is distinct from $4",
+        moved.tenant.0,
+        moved.run.0,
+        moved.step.0,
+        moved.waits_for.map(WaitsFor::as_str)
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() > 0)
+}
+
+/// Ends a task that was stopped; returns false if the run is that of no task.
+pub(crate) async fn stop(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    task: RunId,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "with steps as (
+             update task_steps set status = 'stopped', waits_for = null, finished_at = $3
+             where tenant_id = $1 and task_id = $2 and status = 'running')
+         update tasks set finished_at = $3 where tenant_id = $1 and id = $2",
+        tenant.0,
+        task.0,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() > 0)
+}

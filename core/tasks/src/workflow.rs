@@ -1,0 +1,341 @@
+//! The workflow: a plan, its steps one after another, and the result.
+
+use std::sync::{Arc, LazyLock};
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::Value;
+use sqlx::PgConnection;
+
+use crate::finish_step::{self, Handover};
+use crate::plan::{self, Plan, TaskResult};
+use crate::sql::{self, Rows};
+use crate::{FINALISE, PLAN, STEPS, StepStatus, TASK, Task, TaskStep, card, job};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{DeliveryId, RunId};
+use nod_contract::model::{CompletionRequest, ModelError, Tier, Turn};
+use nod_contract::privacy::{Audience, Provenance};
+use nod_contract::prompt::{PromptText, SystemPrompt};
+use nod_contract::text::fence_untrusted;
+use nod_store::jobs::WorkError;
+use nod_store::workflow::{
+    Goal, NewStep, Next, StepOutcome, StepResult, Transition, Want, Workflow, WorkflowContext, WorkflowEvent,
+    WorkflowRun,
+};
+use nod_when::when::local_time;
+
+static PLAN_RULES: LazyLock<Arc<PromptText>> =
+    LazyLock::new(|| PromptText::new(&[include_str!("../prompts/plan.md")]));
+static RESULT_RULES: LazyLock<Arc<PromptText>> =
+    LazyLock::new(|| PromptText::new(&[include_str!("../prompts/finalise.md")]));
+
+/// How often the model may answer in a form that cannot be used.
+const MAX_ANSWERS: usize = 2;
+/// How much of an earlier step's output the next one is told, in characters: its beginning and its end.
+const OUTPUT_HEAD: usize = 8_000;
+const OUTPUT_TAIL: usize = 4_000;
+
+pub(crate) struct Tasks;
+
+#[async_trait]
+impl Workflow for Tasks {
+    fn name(&self) -> &'static str {
+        TASK
+    }
+
+    fn edges(&self) -> &'static [(&'static str, &'static [&'static str])] {
+        &[(PLAN, &[STEPS]), (STEPS, &[STEPS, FINALISE]), (FINALISE, &[])]
+    }
+
+    fn goal(&self) -> Goal {
+        Goal { rules: include_str!("../prompts/step.md"), ends_by: finish_step::tool() }
+    }
+
+    async fn load(&self, conn: &mut PgConnection, run: &WorkflowRun) -> sqlx::Result<Value> {
+        let task = sql::load(conn, run.tenant, run.id).await?;
+        serde_json::to_value(task).map_err(|error| sqlx::Error::Decode(Box::new(error)))
+    }
+
+    async fn step(
+        &self,
+        run: &WorkflowRun,
+        loaded: Value,
+        event: Option<&WorkflowEvent>,
+        cx: &WorkflowContext<'_>,
+    ) -> Result<Transition, WorkError> {
+        let task = Task::deserialize(loaded)?;
+        Ok(match (run.node.as_str(), event) {
+            (PLAN, _) => make_plan(run, &task, cx).await,
+            (STEPS, Some(WorkflowEvent::StepEnded { step, outcome })) => {
+                take_outcome(run, &task, *step, outcome, cx)
+            }
+            // It was told twice.
+            (STEPS, None) => wait(&task),
+            (FINALISE, _) => write_result(run, &task, cx).await,
+            (node, _) => return Err(format!("a task has no node {node}").into()),
+        })
+    }
+
+    fn give_up(&self, run: &WorkflowRun, loaded: Value, reason: &str) -> Result<Transition, WorkError> {
+        let task = Task::deserialize(loaded)?;
+        Ok(fail(run, &task, Rows::GaveUp, reason.to_owned()))
+    }
+
+    async fn write(
+        &self,
+        conn: &mut PgConnection,
+        run: &WorkflowRun,
+        rows: &Value,
+        now: Timestamp,
+    ) -> sqlx::Result<()> {
+        let rows = Rows::deserialize(rows).map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
+        if sql::write(conn, run.tenant, run.id, &rows, now).await? {
+            job::enqueue(conn, run.tenant, run.id, now).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Has a model plan. What it writes is used only if it is a plan; else the wish itself is the one step.
+async fn make_plan(run: &WorkflowRun, task: &Task, cx: &WorkflowContext<'_>) -> Transition {
+    let ask = CompletionRequest {
+        tier: Tier::Reasoner,
+        system: SystemPrompt::new(Arc::clone(&PLAN_RULES), person_lines(run, cx)),
+        turns: vec![Turn::Human { text: task.note.clone() }],
+        tools: Vec::new(),
+        response_schema: Some(plan::plan_schema()),
+    };
+    let planned = match ask_for(ask, plan::parse_plan, cx).await {
+        Ok(planned) => planned.unwrap_or_else(|| plan::one_step(&task.title)),
+        Err(error) => return fail(run, task, Rows::GaveUp, card::model_error_text(&error)),
+    };
+    let steps = steps_of(planned);
+    let begun = RunId(cx.ids.next());
+    let wants = steps.first().map(|first| Want::Step(begin_step(task, &steps, first, begun)));
+    Transition {
+        wants: wants.into_iter().collect(),
+        rows: to_value(&Rows::Planned { steps, begun }),
+        next: Next::Wait(STEPS),
+        audience: Audience::Channel,
+    }
+}
+
+/// Takes what came out of a step, and begins the next one. An outcome that was taken before changes nothing.
+fn take_outcome(
+    run: &WorkflowRun,
+    task: &Task,
+    ended: RunId,
+    outcome: &StepOutcome,
+    cx: &WorkflowContext<'_>,
+) -> Transition {
+    let is_ended = |step: &&TaskStep| step.run == Some(ended.0) && step.status == StepStatus::Running;
+    let Some(step) = task.steps.iter().find(is_ended) else { return wait(task) };
+    let number = step.number;
+    let handover = match &outcome.result {
+        StepResult::Finished(arguments) => {
+            Handover::deserialize(arguments).unwrap_or_else(|_| Handover::from_words(""))
+        }
+        StepResult::Said(words) => Handover::from_words(words),
+        StepResult::Failed(reason) => {
+            let rows = Rows::StepFailed { number, reason: reason.clone() };
+            return fail(run, task, rows, format!("Step {number} did not work. {reason}"));
+        }
+    };
+    let done = TaskStep {
+        status: StepStatus::Done,
+        waits_for: None,
+        summary: Some(handover.step_summary),
+        output: Some(handover.step_output_markdown),
+        audience: outcome.audience,
+        provenance: outcome.provenance.clone(),
+        ..step.clone()
+    };
+    let mut steps = task.steps.clone();
+    if let Some(own) = steps.iter_mut().find(|step| step.number == number) {
+        own.clone_from(&done);
+    }
+    let next = steps.iter().find(|step| step.status == StepStatus::Planned);
+    let begun = next.map(|next| (next, RunId(cx.ids.next())));
+    let wants = begun.map(|(next, id)| Want::Step(begin_step(task, &steps, next, id)));
+    Transition {
+        wants: wants.into_iter().collect(),
+        rows: to_value(&Rows::StepDone {
+            number,
+            step: Box::new(done),
+            begun: begun.map(|(next, id)| (next.number, id)),
+        }),
+        next: if begun.is_some() { Next::Wait(STEPS) } else { Next::Go(FINALISE) },
+        audience: outcome.audience,
+    }
+}
+
+/// Has a model write the result. If it writes none that can be used, what the last step handed on is the result.
+async fn write_result(run: &WorkflowRun, task: &Task, cx: &WorkflowContext<'_>) -> Transition {
+    let marker = RunId(cx.ids.next()).short();
+    let outputs: Vec<String> =
+        task.steps.iter().filter_map(|step| handed_on(step, usize::MAX, &marker)).collect();
+    let ask = CompletionRequest {
+        tier: Tier::Reasoner,
+        system: SystemPrompt::new(Arc::clone(&RESULT_RULES), person_lines(run, cx)),
+        turns: vec![Turn::Human { text: task.note.clone() }, Turn::System { text: outputs.join("\n\n") }],
+        tools: Vec::new(),
+        response_schema: Some(plan::result_schema()),
+    };
+    let audience = task.audience();
+    let result = match ask_for(ask, plan::parse_result, cx).await {
+        Ok(result) => result.unwrap_or_else(|| last_output(task)),
+        Err(error) => {
+            return Transition { audience, ..fail(run, task, Rows::GaveUp, card::model_error_text(&error)) };
+        }
+    };
+    let provenance =
+        task.steps.iter().fold(Provenance::Trusted, |all, step| all.merge(step.provenance.clone()));
+    let message =
+        Want::Message { id: DeliveryId(cx.ids.next()), card: card::result(task, &result), audience };
+    let TaskResult { summary, result_markdown: result } = result;
+    Transition {
+        wants: vec![message],
+        rows: to_value(&Rows::Finished { summary, result, audience, provenance }),
+        next: Next::Done,
+        audience,
+    }
+}
+
+fn last_output(task: &Task) -> TaskResult {
+    let last = task.steps.iter().rev().find(|step| step.output.is_some());
+    let summary = last.and_then(|step| step.summary.clone()).unwrap_or_else(|| "It is done.".to_owned());
+    let result_markdown = last.and_then(|step| step.output.clone()).unwrap_or_default();
+    TaskResult { summary, result_markdown }
+}
+
+/// Ends the task with a message that says why.
+fn fail(run: &WorkflowRun, task: &Task, rows: Rows, reason: String) -> Transition {
+    let audience = task.audience();
+    let message = Want::Message {
+        // The same if it is decided again.
+        id: card::end_id(run.id),
+        card: card::failure(task, run.id, &reason),
+        audience,
+    };
+    Transition { wants: vec![message], rows: to_value(&rows), next: Next::Failed(reason), audience }
+}
+
+fn wait(task: &Task) -> Transition {
+    Transition {
+        wants: Vec::new(),
+        rows: to_value(&Rows::Nothing),
+        next: Next::Wait(STEPS),
+        audience: task.audience(),
+    }
+}
+
+/// Asks the model until its answer can be read, which it is told if it cannot; `None` if it never can.
+async fn ask_for<T>(
+    mut ask: CompletionRequest,
+    parse: fn(&str) -> Result<T, String>,
+    cx: &WorkflowContext<'_>,
+) -> Result<Option<T>, ModelError> {
+    for _ in 0..MAX_ANSWERS {
+        let answer = cx.complete(&ask).await?;
+        match parse(&answer.text) {
+            Ok(parsed) => return Ok(Some(parsed)),
+            Err(why) => {
+                ask.turns.push(Turn::Ai { text: answer.text, calls: Vec::new() });
+                ask.turns
+                    .push(Turn::System { text: format!("That cannot be used: {why}. Answer once more.") });
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn person_lines(run: &WorkflowRun, cx: &WorkflowContext<'_>) -> String {
+    let principal = &run.principal;
+    format!("- Name: {}\n- Local time: {}", principal.name, local_time(cx.clock.now(), &principal.zone))
+}
+
+fn steps_of(plan: Plan) -> Vec<TaskStep> {
+    let numbered = (1..).zip(plan.plan_steps);
+    let number = |at: usize| i16::try_from(at + 1).ok();
+    let step = |(number_of_step, planned): (i16, plan::PlannedStep)| TaskStep {
+        number: number_of_step,
+        title: planned.step,
+        detail: planned.detail,
+        after: planned.after.into_iter().filter_map(number).collect(),
+        status: StepStatus::Planned,
+        run: None,
+        waits_for: None,
+        summary: None,
+        output: None,
+        audience: Audience::Channel,
+        provenance: Provenance::Trusted,
+    };
+    numbered.map(step).collect()
+}
+
+/// Tells a step the plan with its marks, and what the steps that it comes after have handed on; if it names none, the one
+/// before it. Of the others it knows the summaries, so what a step is told does not grow with the plan.
+fn begin_step(task: &Task, steps: &[TaskStep], step: &TaskStep, id: RunId) -> NewStep {
+    let marker = id.short();
+    let previous = [step.number - 1];
+    let after = if step.after.is_empty() { &previous[..] } else { &step.after[..] };
+    let needed: Vec<&TaskStep> = steps.iter().filter(|other| after.contains(&other.number)).collect();
+    let known = steps.iter().filter(|other| other.status == StepStatus::Done);
+    let provenance = known.clone().fold(Provenance::Trusted, |all, step| all.merge(step.provenance.clone()));
+    let audience = known.fold(Audience::Channel, |audience, step| audience.narrow(step.audience));
+    let share = needed.len().max(1);
+    let mut text = format!("The plan:\n\n{}", card::plan_lines(steps, Some(step.number)));
+    if let Provenance::Untrusted(_) = &provenance {
+        text = fence_untrusted(&text, &provenance.sources(), &marker);
+    }
+    text.push_str(&format!("\n\nYour step: {}. {}", step.number, step.title));
+    if !step.detail.is_empty() {
+        text.push_str(&format!("\n{}", step.detail));
+    }
+    for other in needed {
+        if let Some(output) = handed_on(other, share, &marker) {
+            text.push_str(&format!("\n\n{output}"));
+        }
+    }
+    NewStep { id, words: task.note.clone(), told: vec![Turn::System { text }], audience, provenance }
+}
+
+/// Returns what a step handed on, for a model; where `share` steps are told, each has its part of the room.
+fn handed_on(step: &TaskStep, share: usize, marker: &str) -> Option<String> {
+    let output = step.output.as_deref().filter(|output| !output.trim().is_empty())?;
+    let output = match share {
+        usize::MAX => output.to_owned(),
+        share => cut_middle(output, OUTPUT_HEAD / share, OUTPUT_TAIL / share),
+    };
+    let output = match &step.provenance {
+        Provenance::Trusted => output,
+        Provenance::Untrusted(_) => fence_untrusted(&output, &step.provenance.sources(), marker),
+    };
+    Some(format!("Step {} ({}) handed on:\n{output}", step.number, step.title))
+}
+
+fn cut_middle(text: &str, head: usize, tail: usize) -> String {
+    let count = text.chars().count();
+    if count <= head + tail {
+        return text.to_owned();
+    }
+    let begin: String = text.chars().take(head).collect();
+    let end: String = text.chars().skip(count - tail).collect();
+    format!("{begin}\n(… {} characters left out …)\n{end}", count - head - tail)
+}
+
+fn to_value(rows: &Rows) -> Value {
+    // It has no key that is no text, so it can be written as JSON.
+    serde_json::to_value(rows).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_middle_of_a_long_output_is_left_out() {
+        assert_eq!(cut_middle("abc", 2, 1), "abc");
+        assert_eq!(cut_middle("äbcdefgé", 2, 1), "äb\n(… 5 characters left out …)\né");
+    }
+}

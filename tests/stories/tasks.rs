@@ -1,0 +1,322 @@
+//! A task: a wish becomes a plan, the plan is done step by step, and a result comes, while the person talks to Nod about other
+//! things.
+
+use nod_sandbox::model::{Answer, ModelRole};
+use nod_tests::World;
+use nod_tests::chat::Platform;
+use serde_json::{Value, json};
+
+on_each_platform!(
+    a_task_is_planned_done_and_told,
+    what_a_step_says_is_seen_by_its_task_alone,
+    a_plan_that_cannot_be_followed_is_asked_for_once_more,
+    a_wish_that_nobody_can_plan_is_one_step,
+    what_is_no_wish_begins_nothing,
+    a_person_has_three_open_tasks_at_most,
+    a_step_whose_model_does_not_answer_ends_the_task,
+    a_step_that_never_finishes_ends_the_task,
+    a_step_finishes_alone,
+    a_stopped_task_takes_back_what_it_asked_for,
+    stop_typed_stops_the_task,
+    a_stop_and_a_nod_at_once_are_one_after_the_other,
+);
+
+/// The planner will answer with steps of these titles, each after the one before it.
+fn plan(world: &World, titles: &[&str]) {
+    let step = |(at, title): (usize, &&str)| {
+        let after: Vec<usize> = at.checked_sub(1).into_iter().collect();
+        json!({ "step": title, "detail": "", "after": after })
+    };
+    let steps: Vec<Value> = titles.iter().enumerate().map(step).collect();
+    world.model.will(Answer::json(&json!({ "planSteps": steps })).for_role(ModelRole::Planner));
+}
+
+fn finish(summary: &str, output: &str) -> Answer {
+    Answer::tool("finish_step", json!({ "stepSummary": summary, "stepOutputMarkdown": output }))
+}
+
+fn result(world: &World, summary: &str, text: &str) {
+    let result = json!({ "summary": summary, "resultMarkdown": text });
+    world.model.will(Answer::json(&result).for_role(ModelRole::Finaliser));
+}
+
+async fn a_task_is_planned_done_and_told(platform: Platform) {
+    let mut world = with_waiting_task(platform).await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: # Compare the offers and tell Bo which to take
+              · Ana Silva's task · step 2 of 2 · ▰▱ 50 % · Waits for your nod, in the message below.
+              ✓ 1 Compare the offers — Olive is cheaper.
+              ▸ 2 Tell Bo which to take
+              [Stop]
+            nod: # Send this email?
+              From  ana@acme.test
+              To  bo@acme.test
+              Subject  The caterer
+              Hi Bo,
+
+              Olive it is.
+
+              Ana
+              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
+              [Approve & send] [Edit] [Deny]
+        ");
+    }
+    world.script_model("conversational", [Answer::text("At two, with Cho.")]);
+    world.say("ana", "dm:ana", "what's my next meeting?").await;
+    assert!(world.read_new("dm:ana").contains("nod: At two, with Cho."));
+    world.model.will(finish("Bo has the mail.", "Bo was told to take Olive."));
+    result(&world, "Olive is cheaper, and Bo knows.", "| | a head |\n|-|-|\n| Fig | 23 |\n| Olive | 21 |");
+    world.click("ana", "dm:ana", "Approve & send").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: # Compare the offers and tell Bo which to take
+              · Ana Silva's task · Done · 2 steps
+              ✓ 1 Compare the offers — Olive is cheaper.
+              ✓ 2 Tell Bo which to take — Bo has the mail.
+            nod: # Email sent
+              From  ana@acme.test
+              To  bo@acme.test
+              Subject  The caterer
+              Hi Bo,
+
+              Olive it is.
+
+              Ana
+              Approved by Ana Silva 09:30 WET → Sent 09:30 WET
+              [Open in Gmail]
+            ana: what's my next meeting?
+            nod: At two, with Cho.
+            nod: # Done: Compare the offers and tell Bo which to take
+              Olive is cheaper, and Bo knows.
+                     a head
+              ─────  ──────
+              Fig    23
+              Olive  21
+        ");
+    }
+    assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
+    world.finish().await;
+}
+
+/// A word that a step says or reads is in no history, summary or fact, in no answer's prompt and in no list.
+async fn what_a_step_says_is_seen_by_its_task_alone(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    plan(&world, &["Look", "Tell"]);
+    world.model.will(finish("Found.", "The word is heliotrope."));
+    world.model.will(finish("Told.", "Nothing more."));
+    result(&world, "It is found.", "There is a word.");
+    world.run_command("ana", "dm:ana", "task find the word").await;
+    assert!(!world.read_new("dm:ana").contains("heliotrope"));
+    let before = world.model.all_requests().len();
+    world.script_model("conversational", [Answer::text("I don't know it.")]);
+    world.say("ana", "dm:ana", "which word did you find?").await;
+    let asked = world.model.all_requests()[before..].iter().map(Value::to_string).collect::<String>();
+    assert!(asked.contains("which word did you find?") && !asked.contains("heliotrope"), "{asked}");
+    assert!(!world.run_command("ana", "dm:ana", "memory").await.contains("heliotrope"));
+    let runs = world.run_command("ana", "dm:ana", "runs").await;
+    assert!(runs.contains("which word") && !runs.contains("find the word"), "{runs}");
+    world.read_new("dm:ana");
+    world.finish().await;
+}
+
+async fn a_plan_that_cannot_be_followed_is_asked_for_once_more(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    let circular = json!([
+        { "step": "Look", "detail": "", "after": [1] },
+        { "step": "Tell", "detail": "", "after": [0] },
+    ]);
+    world.model.will(Answer::json(&json!({ "planSteps": circular })).for_role(ModelRole::Planner));
+    plan(&world, &["Look"]);
+    world.model.will(finish("Found.", "It is here."));
+    result(&world, "It is found.", "It is here.");
+    world.run_command("ana", "dm:ana", "task find it").await;
+    assert!(world.read_new("dm:ana").contains("✓ 1 Look — Found."));
+    let asked = world.model.all_requests();
+    let again = asked.iter().find(|request| request.to_string().contains("That cannot be used")).unwrap();
+    assert!(
+        again.to_string().contains("step 0 cannot come after step 1: name earlier steps only"),
+        "{again}"
+    );
+    world.finish().await;
+}
+
+async fn a_wish_that_nobody_can_plan_is_one_step(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    let none = json!({ "planSteps": [] });
+    world.model.will(Answer::text("1. Look").for_role(ModelRole::Planner));
+    world.model.will(Answer::json(&none).for_role(ModelRole::Planner));
+    world.model.will(Answer::text("It is here. It was here before."));
+    world.model.will(Answer::text("Found!").for_role(ModelRole::Finaliser));
+    world.model.will(Answer::text("Found!!").for_role(ModelRole::Finaliser));
+    world.run_command("ana", "dm:ana", "task find it").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
+            nod: # Find it
+              · Ana Silva's task · Done · 1 step
+              ✓ 1 Find it — It is here.
+            nod: # Done: Find it
+              It is here.
+
+              It is here. It was here before.
+        ");
+    }
+    world.finish().await;
+}
+
+async fn what_is_no_wish_begins_nothing(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    let bare = world.run_command("ana", "dm:ana", "task").await;
+    let long = world.run_command("ana", "dm:ana", &format!("task {}", "é".repeat(4_001))).await;
+    let shared = world.run_command("ana", "general", "task find it").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!([bare, long, shared].join("\n").replace('`', ""), @r"
+            (ana only) nod: Tell me what you want done: /nod task compare the offers in my mail and write to the best one. Nothing was begun.
+            (ana only) nod: That is 4001 characters long, and a task takes at most 4000. Say it in fewer words. Nothing was begun.
+            (ana only) nod: A task works with your own mail, so I do it in our direct messages: type /nod task compare the offers in my mail and write to the best one there. Nothing was begun.
+        ");
+    }
+    assert!(world.model.all_requests().is_empty());
+    world.finish().await;
+}
+
+async fn a_person_has_three_open_tasks_at_most(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    for at in 1..=3 {
+        plan(&world, &["Tell Bo"]);
+        let mail = json!({ "to": ["Bo"], "subject": format!("Number {at}"), "body": "Hi Bo." });
+        world.model.will(Answer::tool("gmail_send_email", mail));
+        world.run_command("ana", "dm:ana", &format!("task tell Bo {at}")).await;
+    }
+    world.read_new("dm:ana");
+    let said = world.run_command("ana", "dm:ana", "task tell Bo 4").await;
+    assert!(
+        said.contains("You have 3 tasks open already: Tell Bo 1, Tell Bo 2, Tell Bo 3. Nothing was begun."),
+        "{said}"
+    );
+    world.discard().await;
+}
+
+async fn a_step_whose_model_does_not_answer_ends_the_task(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    plan(&world, &["Look", "Look again"]);
+    world.model.will(finish("Found.", "It is here."));
+    world.model.will(Answer::status(400, None));
+    world.run_command("ana", "dm:ana", "task find it").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
+            nod: # Find it
+              · Ana Silva's task · Failed · 1 of 2 steps done
+              ✓ 1 Look — Found.
+              ✗ 2 Look again — did not work
+            nod: # Not done: Find it
+              Step 2 did not work. The model refused the request (status 400). The person who runs Nod needs to look at it. Nothing was sent or changed. One step was done before that; what it did stands.
+              · run ········
+        ");
+    }
+    world.finish().await;
+}
+
+async fn a_step_that_never_finishes_ends_the_task(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    plan(&world, &["Look"]);
+    for _ in 0..12 {
+        world.model.will(Answer::tool("list_approvals", json!({})));
+    }
+    world.run_command("ana", "dm:ana", "task find it").await;
+    let said = world.read_new("dm:ana");
+    assert!(said.contains("Step 1 did not work. I stopped after 12 thoughts without a result."), "{said}");
+    world.finish().await;
+}
+
+async fn a_step_finishes_alone(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    plan(&world, &["Look"]);
+    let handover = json!({ "stepSummary": "Found.", "stepOutputMarkdown": "Too early." });
+    world.model.will(Answer::tools(vec![("list_approvals", json!({})), ("finish_step", handover)]));
+    world.model.will(finish("Found.", "It is here."));
+    result(&world, "It is found.", "It is here.");
+    world.run_command("ana", "dm:ana", "task find it").await;
+    assert!(world.read_new("dm:ana").contains("✓ 1 Look — Found."));
+    let asked = world.model.all_requests().iter().map(Value::to_string).collect::<String>();
+    assert!(asked.contains("call finish_step alone, once everything else is done"), "{asked}");
+    assert!(!asked.contains("handed on:\\nToo early."), "{asked}");
+    world.finish().await;
+}
+
+/// A task whose second step waits for a nod to a mail.
+async fn with_waiting_task(platform: Platform) -> World {
+    with_waiting_task_in(World::new_on(platform).await).await
+}
+
+async fn with_waiting_task_in(mut world: World) -> World {
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    plan(&world, &["Compare the offers", "Tell Bo which to take"]);
+    let mail = json!({ "to": ["Bo"], "subject": "The caterer", "body": "Hi Bo,\n\nOlive it is.\n\nAna" });
+    world.model.will(finish("Olive is cheaper.", "Fig costs 23 a head, Olive 21."));
+    world.model.will(Answer::tool("gmail_send_email", mail));
+    world.run_command("ana", "dm:ana", "task compare the offers and tell Bo which to take").await;
+    world
+}
+
+async fn a_stopped_task_takes_back_what_it_asked_for(platform: Platform) {
+    let mut world = with_waiting_task(platform).await;
+    world.read_new("dm:ana");
+    world.click("ana", "dm:ana", "Stop").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: # Compare the offers and tell Bo which to take
+              · Ana Silva's task · Stopped · 1 of 2 steps done
+              ✓ 1 Compare the offers — Olive is cheaper.
+              ■ 2 Tell Bo which to take — stopped
+            nod: # Email not sent
+              From  ana@acme.test
+              To  bo@acme.test
+              Subject  The caterer
+              Hi Bo,
+
+              Olive it is.
+
+              Ana
+              Denied by Ana Silva 09:30 WET. Not sent.
+              [Ask again]
+            nod: · Stopped by Ana Silva. Nothing was sent.
+        ");
+    }
+    assert!(world.google.inbox("bo@acme.test").is_empty());
+    world.finish().await;
+}
+
+async fn stop_typed_stops_the_task(platform: Platform) {
+    let mut world = with_waiting_task(platform).await;
+    world.say("ana", "dm:ana", "stop").await;
+    let said = world.read_new("dm:ana");
+    assert!(said.contains("Ana Silva's task · Stopped · 1 of 2 steps done"), "{said}");
+    assert!(said.contains("Stopped by Ana Silva. Nothing was sent."), "{said}");
+    world.finish().await;
+}
+
+/// [Stop] and [Approve & send] are pressed at once. Whichever was first, the mail could still be held back, so it is.
+async fn a_stop_and_a_nod_at_once_are_one_after_the_other(platform: Platform) {
+    let mut world = with_waiting_task_in(World::with_undo_window_on(platform).await).await;
+    let stop = world.find_message_with_button("dm:ana", "Stop");
+    let approve = world.find_message_with_button("dm:ana", "Approve & send");
+    tokio::join!(
+        world.chat.click("ana", "dm:ana", &approve, "Approve & send"),
+        world.chat.click("ana", "dm:ana", &stop, "Stop"),
+    );
+    world.wait_until_idle().await;
+    world.advance_past_undo_window().await;
+    let said = world.read_new("dm:ana");
+    assert!(said.contains("Ana Silva's task · Stopped") && said.contains("# Email not sent"), "{said}");
+    assert!(said.contains("Stopped by Ana Silva. Nothing was sent."), "{said}");
+    assert!(world.google.inbox("bo@acme.test").is_empty());
+    world.read_ephemerals("ana");
+    world.finish().await;
+}
