@@ -1,6 +1,7 @@
 //! A task: a wish becomes a plan, the plan is done step by step, and a result comes, while the person talks to Nod about other
 //! things.
 
+use chrono::TimeDelta;
 use nod_sandbox::model::{Answer, ModelRole};
 use nod_tests::World;
 use nod_tests::chat::Platform;
@@ -19,6 +20,10 @@ on_each_platform!(
     a_stopped_task_takes_back_what_it_asked_for,
     stop_typed_stops_the_task,
     a_stop_and_a_nod_at_once_are_one_after_the_other,
+    a_question_is_answered_with_a_button,
+    a_question_is_answered_in_words_and_once,
+    a_question_that_nobody_answers_is_told_so,
+    a_question_is_withdrawn_with_its_task,
 );
 
 /// The planner will answer with steps of these titles, each after the one before it.
@@ -318,5 +323,85 @@ async fn a_stop_and_a_nod_at_once_are_one_after_the_other(platform: Platform) {
     assert!(said.contains("Stopped by Ana Silva. Nothing was sent."), "{said}");
     assert!(world.google.inbox("bo@acme.test").is_empty());
     world.read_ephemerals("ana");
+    world.finish().await;
+}
+
+/// A task whose only step asks for the date.
+async fn with_asking_task(platform: Platform) -> World {
+    let mut world = World::new_on(platform).await;
+    plan(&world, &["Ask for the date"]);
+    let options = ["12 March", "", "12 march", "19 March"];
+    world.model.will(Answer::tool("ask_user", json!({ "question": "Which date?", "options": options })));
+    world.run_command("ana", "dm:ana", "task plan the summer party").await;
+    world
+}
+
+async fn a_question_is_answered_with_a_button(platform: Platform) {
+    let mut world = with_asking_task(platform).await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
+            nod: # Plan the summer party
+              · Ana Silva's task · step 1 of 1 · ▱ 0 % · Waits for your answer, in the message below.
+              ▸ 1 Ask for the date
+              [Stop]
+            nod: # Which date?
+              · Asked by your task Plan the summer party, step 1
+              [12 March] [19 March] [Something else]
+        ");
+    }
+    world.model.will(finish("It is the 19th.", "The party is on 19 March."));
+    result(&world, "It is the 19th.", "The party is on 19 March.");
+    world.click("ana", "dm:ana", "19 March").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
+            nod: # Plan the summer party
+              · Ana Silva's task · Done · 1 step
+              ✓ 1 Ask for the date — It is the 19th.
+            nod: · Which date? → 19 March
+            nod: # Done: Plan the summer party
+              It is the 19th.
+
+              The party is on 19 March.
+        ");
+    }
+    let heard = world.model.list_reasoner_requests().last().unwrap().to_string();
+    assert!(heard.contains(r#"\"answer\":\"19 March\""#), "{heard}");
+    world.finish().await;
+}
+
+async fn a_question_is_answered_in_words_and_once(platform: Platform) {
+    let mut world = with_asking_task(platform).await;
+    world.read_new("dm:ana");
+    world.click("ana", "dm:ana", "Something else").await;
+    world.model.will(finish("It is the 26th.", "The party is on 26 March."));
+    result(&world, "It is the 26th.", "The party is on 26 March.");
+    world.submit_form("ana", &[("Your answer", "The 26th, if Bo can")]).await;
+    let said = world.read_new("dm:ana");
+    assert!(said.contains("Which date? → The 26th, if Bo can"), "{said}");
+    let heard = world.model.list_reasoner_requests().last().unwrap().to_string();
+    assert!(heard.contains("The 26th, if Bo can"), "{heard}");
+    world.finish().await;
+}
+
+async fn a_question_that_nobody_answers_is_told_so(platform: Platform) {
+    let mut world = with_asking_task(platform).await;
+    world.model.will(finish("The date is open.", "Nobody said a date."));
+    result(&world, "The date is open.", "There is no date yet.");
+    world.advance(TimeDelta::hours(73)).await;
+    let said = world.read_new("dm:ana");
+    assert!(said.contains("Which date? → nobody answered"), "{said}");
+    let heard = world.model.list_reasoner_requests().last().unwrap().to_string();
+    assert!(heard.contains("nobody_answered"), "{heard}");
+    world.finish().await;
+}
+
+async fn a_question_is_withdrawn_with_its_task(platform: Platform) {
+    let mut world = with_asking_task(platform).await;
+    world.click("ana", "dm:ana", "Stop").await;
+    let said = world.read_new("dm:ana");
+    assert!(
+        said.contains("Which date? → stopped") && said.contains("· Stopped · 0 of 1 step done"),
+        "{said}"
+    );
     world.finish().await;
 }

@@ -45,10 +45,10 @@ impl Workflows {
         tools: &[Tool],
     ) -> Result<Self, InvalidSchema> {
         let registered = |workflow: Arc<dyn Workflow>| {
-            let Goal { rules, ends_by } = workflow.goal();
+            let Goal { rules, tools: own, ends_by } = workflow.goal();
             let registered = RegisteredWorkflow {
                 ends_by: ends_by.spec().name,
-                tools: Tools::new(tools.iter().cloned().chain([ends_by]))?,
+                tools: Tools::new(tools.iter().cloned().chain(own).chain([ends_by]))?,
                 rules: graph::step_rules(rules),
                 workflow: workflow.clone(),
             };

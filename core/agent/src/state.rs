@@ -271,8 +271,10 @@ pub(crate) enum WaitReason {
     Approval(ApprovalId),
     /// An effect that needs no approval.
     Effect(EffectId),
-    /// The answer to a question.
+    /// The answer to a question, with which the call is made.
     Question(QuestionId),
+    /// The answer to a question, which is the call's result.
+    Answer(QuestionId),
     /// A connected account.
     Connection(Provider),
 }
@@ -530,7 +532,7 @@ impl AgentState {
     pub(crate) fn waits_for(&self) -> Option<WaitsFor> {
         self.pending_calls.iter().find_map(|pending| match pending.waiting_for? {
             WaitReason::Approval(_) => Some(WaitsFor::Approval),
-            WaitReason::Question(_) => Some(WaitsFor::Answer),
+            WaitReason::Question(_) | WaitReason::Answer(_) => Some(WaitsFor::Answer),
             WaitReason::Connection(_) => Some(WaitsFor::Account),
             WaitReason::Effect(_) => None,
         })
@@ -561,7 +563,7 @@ impl AgentState {
         let waits = |p: &&PendingCall| match p.waiting_for {
             Some(WaitReason::Approval(id)) => id.0 == ticket,
             Some(WaitReason::Effect(id)) => id.0 == ticket,
-            Some(WaitReason::Question(id)) => id.0 == ticket,
+            Some(WaitReason::Question(id) | WaitReason::Answer(id)) => id.0 == ticket,
             Some(WaitReason::Connection(_)) | None => false,
         };
         self.pending_calls.iter().find(waits).map(|p| p.call.id.clone())

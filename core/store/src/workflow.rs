@@ -78,6 +78,8 @@ pub trait Workflow: Send + Sync {
 pub struct Goal {
     /// Rules that every step's prompt contains.
     pub rules: &'static str,
+    /// Further tools that only its steps have.
+    pub tools: Vec<Tool>,
     /// A tool that leaves [`FollowUp::Outcome`](nod_contract::tool::FollowUp::Outcome), by which a step ends.
     pub ends_by: Tool,
 }

@@ -15,7 +15,7 @@ pub fn plug() -> Plug {
         jobs: vec![Arc::new(Cards(chat.clone()))],
         commands: vec![Arc::new(Begin(chat.clone()))],
         hooks: vec![Arc::new(ShowsSteps)],
-        workflows: vec![Arc::new(Tasks)],
+        workflows: vec![Arc::new(Tasks(chat.clone()))],
         ..Ability::with_name("tasks")
     })
 }

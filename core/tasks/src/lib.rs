@@ -2,6 +2,7 @@
 //! tools of the place, and a model writes the result. A card shows how far it is.
 
 mod ability;
+mod ask_user;
 mod card;
 mod command;
 mod finish_step;

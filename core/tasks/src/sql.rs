@@ -306,3 +306,22 @@ pub(crate) async fn stop(
     .await?;
     Ok(done.rows_affected() > 0)
 }
+
+/// Returns the title of the task and the number of the step that a run does.
+pub(crate) async fn find_asker(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    step: RunId,
+) -> sqlx::Result<Option<(String, i16)>> {
+    let row = sqlx::query!(
+        "select t.title, s.number from task_steps s
+         join runs r on r.tenant_id = s.tenant_id and r.id = s.run_id and r.parent_id = s.task_id
+         join tasks t on t.tenant_id = s.tenant_id and t.id = s.task_id
+         where s.tenant_id = $1 and s.run_id = $2",
+        tenant.0,
+        step.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| (row.title, row.number)))
+}

@@ -10,13 +10,14 @@ use sqlx::PgConnection;
 use crate::finish_step::{self, Handover};
 use crate::plan::{self, Plan, TaskResult};
 use crate::sql::{self, Rows};
-use crate::{FINALISE, PLAN, STEPS, StepStatus, TASK, Task, TaskStep, card, job};
+use crate::{FINALISE, PLAN, STEPS, StepStatus, TASK, Task, TaskStep, ask_user, card, job};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, RunId};
 use nod_contract::model::{CompletionRequest, ModelError, Tier, Turn};
 use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::prompt::{PromptText, SystemPrompt};
 use nod_contract::text::fence_untrusted;
+use nod_people::context::Chat;
 use nod_store::jobs::WorkError;
 use nod_store::workflow::{
     Goal, NewStep, Next, StepOutcome, StepResult, Transition, Want, Workflow, WorkflowContext, WorkflowEvent,
@@ -35,7 +36,7 @@ const MAX_ANSWERS: usize = 2;
 const OUTPUT_HEAD: usize = 8_000;
 const OUTPUT_TAIL: usize = 4_000;
 
-pub(crate) struct Tasks;
+pub(crate) struct Tasks(pub(crate) Chat);
 
 #[async_trait]
 impl Workflow for Tasks {
@@ -48,7 +49,11 @@ impl Workflow for Tasks {
     }
 
     fn goal(&self) -> Goal {
-        Goal { rules: include_str!("../prompts/step.md"), ends_by: finish_step::tool() }
+        Goal {
+            rules: include_str!("../prompts/step.md"),
+            tools: vec![ask_user::tool(&self.0)],
+            ends_by: finish_step::tool(),
+        }
     }
 
     async fn load(&self, conn: &mut PgConnection, run: &WorkflowRun) -> sqlx::Result<Value> {

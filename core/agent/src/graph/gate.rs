@@ -314,8 +314,22 @@ pub(super) fn park_for_person(
                 choices: choices.clone(),
                 message: why.clone(),
                 vote: None,
+                takes_words: false,
             });
             Some(WaitReason::Question(question))
+        }
+        ToolError::Ask { question: words, choices, message } => {
+            let question = cx.ids.next().into();
+            emits.push(NodeOutput::Question {
+                question,
+                call_id: call_id.to_owned(),
+                name: words.clone(),
+                choices: choices.clone(),
+                message: Some(message.clone()),
+                vote: None,
+                takes_words: true,
+            });
+            Some(WaitReason::Answer(question))
         }
         ToolError::AmbiguousTime { topic: about, title, choices, voters, unreadable_calendars: unseen } => {
             let question = cx.ids.next().into();
@@ -330,6 +344,7 @@ pub(super) fn park_for_person(
                     voters: voters.clone(),
                     unreadable_calendars: unseen.clone(),
                 }),
+                takes_words: false,
             });
             Some(WaitReason::Question(question))
         }

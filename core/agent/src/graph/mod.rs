@@ -104,6 +104,8 @@ pub(crate) enum NodeOutput {
         choices: Vec<Choice>,
         message: Option<String>,
         vote: Option<VoteProposal>,
+        /// Whether the answer is the result of the call, and can be given in words.
+        takes_words: bool,
     },
     /// A draft was created or changed, and is shown.
     DraftUpdate(Box<OpenDraft>),

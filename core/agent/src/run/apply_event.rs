@@ -229,7 +229,15 @@ fn failed_content(state: &mut AgentState, call: &str, ticket: Uuid, fault: &Tool
 /// "someone else" and no answer go to the model.
 fn apply_answer(state: &mut AgentState, call: &str, answer: Option<&str>) {
     let Some(pending) = state.pending_calls.iter_mut().find(|p| p.call.id == call) else { return };
-    match answer.and_then(question::parse_picked) {
+    let picked = answer.and_then(question::parse_picked);
+    if matches!(pending.waiting_for, Some(WaitReason::Answer(_))) {
+        let content = match picked {
+            Some((_, words)) => json!({ "status": "answered", "answer": words }),
+            None => json!({ "status": "nobody_answered", "detail": "go on without the answer, or finish" }),
+        };
+        return state.answer(call, content);
+    }
+    match picked {
         Some((name, value)) if value.is_empty() && question::is_time_question(&name) => {
             let asked = question::for_another_time(state.is_shared);
             state.apply_tool_output(call, &asked, &asked.content.to_string());

@@ -499,7 +499,9 @@ impl<'a> Commit<'a> {
         emit: &NodeOutput,
         now: Timestamp,
     ) -> Result<(), WorkError> {
-        let NodeOutput::Question { question: id, call_id, name, choices, message: why, vote } = emit else {
+        let NodeOutput::Question { question: id, call_id, name, choices, message: why, vote, takes_words } =
+            emit
+        else {
             return Err("this asks nothing".into());
         };
         let id = *id;
@@ -516,7 +518,8 @@ impl<'a> Commit<'a> {
             is_vote_open: false,
             status: "pending".to_owned(),
             answer: None,
-            expires_at: now + TimeDelta::hours(24),
+            takes_words: *takes_words,
+            expires_at: now + question::lifetime(*takes_words),
             delivery: self.core.id(),
         };
         let voters = question::vote::load_eligible_voters(conn, tenant, &new, self.venue).await?;

@@ -6,8 +6,9 @@ use super::{ByHand, InboundContext, copied_card, quick_action, working_hours};
 use nod_contract::card::Action;
 use nod_contract::card::quick_action::QUICK_ACTION;
 use nod_contract::chat::{ChannelRef, Inbound, InteractionResponse};
-use nod_contract::ids::PersonId;
+use nod_contract::ids::{PersonId, QuestionId};
 use nod_requests::approval::{self, Editor};
+use nod_requests::question;
 use nod_store::ability::Submission;
 
 pub(super) async fn accept(
@@ -32,6 +33,9 @@ pub(super) async fn accept(
         }
         Some(verb) if verb.kind == working_hours::EDIT_HOURS_ACTION => {
             working_hours::save(arrival, &mut tx, PersonId(verb.subject), values, person).await?
+        }
+        Some(verb) if verb.kind == question::ANSWER_FORM => {
+            question::handle_answer(&mut tx, tenant, QuestionId(verb.subject), values, person, now).await?
         }
         Some(verb) if verb.kind == QUICK_ACTION => {
             quick_action::submit(arrival, &mut tx, verb, place, values, person).await?

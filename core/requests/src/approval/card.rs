@@ -366,6 +366,7 @@ fn failure_reason(fault: &ToolError) -> String {
         ToolError::Conflict { .. }
         | ToolError::Ambiguous { .. }
         | ToolError::AmbiguousTime { .. }
+        | ToolError::Ask { .. }
         | ToolError::RateLimited { .. } => fault.to_string(),
     }
 }

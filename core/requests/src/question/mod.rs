@@ -3,10 +3,15 @@
 pub mod sql;
 pub mod vote;
 
+use std::collections::BTreeMap;
+
+use chrono::TimeDelta;
 use serde_json::json;
 use sqlx::PgConnection;
 
-use nod_contract::card::{Action, Block, Card, OnClick, Style};
+use nod_contract::card::{
+    Action, Block, Card, Field, FieldError, Form, FormFallback, OnClick, Style, truncate,
+};
 use nod_contract::chat::InteractionResponse;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{PersonId, QuestionId, RunId, TenantId};
@@ -21,11 +26,25 @@ use vote::{VoteResult, Voter};
 /// The maximum number of choices with a button. One more button is for none of them ("Someone else").
 pub const MAX_CHOICES: usize = 20;
 
-/// Renders the card that asks which person a name means, or which of several times to take.
+/// The kind of the form in which a question is answered in words.
+pub const ANSWER_FORM: &str = "answer_in_words";
+/// The id of its field.
+const ANSWER: &str = "answer";
+/// The longest answer in words, in characters.
+const MAX_ANSWER_CHARS: usize = 1_000;
+/// How much of it the closed question shows, in characters.
+const MAX_SHOWN_CHARS: usize = 80;
+
+/// Returns how long a question waits. Work that goes on by itself can wait longer than an answer.
+pub fn lifetime(takes_words: bool) -> TimeDelta {
+    if takes_words { TimeDelta::hours(72) } else { TimeDelta::hours(24) }
+}
+
+/// Renders the card that asks which person a name means, which of several times to take, or what work needs to know.
 pub fn card(question: &sql::Question, voters: &[Voter]) -> Card {
-    let (id, name, choices) = (question.id, &question.topic, &question.choices);
+    let (id, choices) = (question.id, &question.choices);
     let title = match &question.vote_proposal {
-        None => missing_value_question(name),
+        None => question_text(question),
         Some(vote) => format!("{} Which time? · {}", availability_note(vote), vote.title),
     };
     let mut card = Card::default().with_title(title);
@@ -43,8 +62,11 @@ pub fn card(question: &sql::Question, voters: &[Voter]) -> Card {
         let label = vote::label(question, voters, at, &choice.label);
         card = card.with_button(label, Style::Plain, choice_button(id, at));
     }
-    let card =
-        card.with_button(none_label(name), Style::Plain, choice_button(id, choices.len().min(MAX_CHOICES)));
+    let card = card.with_button(
+        none_label(question),
+        Style::Plain,
+        choice_button(id, choices.len().min(MAX_CHOICES)),
+    );
     vote::add_vote_invitation(question, voters, card)
 }
 
@@ -58,8 +80,13 @@ fn availability_note(vote: &VoteProposal) -> &'static str {
 }
 
 /// Returns the question's text. A name in quotes is a time.
-fn missing_value_question(name: &str) -> String {
-    if is_time_question(name) { format!("When is {name}?") } else { format!("Which {name}?") }
+fn question_text(question: &sql::Question) -> String {
+    let topic = &question.topic;
+    match question.takes_words {
+        true => topic.clone(),
+        false if is_time_question(topic) => format!("When is {topic}?"),
+        false => format!("Which {topic}?"),
+    }
 }
 
 /// The result of a call that lacks a time: the user is asked for one in these words and writes it where they asked,
@@ -94,8 +121,11 @@ pub fn is_time_question(name: &str) -> bool {
 }
 
 /// Returns the label of the last button.
-fn none_label(name: &str) -> &'static str {
-    match name {
+fn none_label(question: &sql::Question) -> &'static str {
+    if question.takes_words {
+        return if question.choices.is_empty() { "Answer" } else { "Something else" };
+    }
+    match question.topic.as_str() {
         "draft" => "None of these",
         time if is_time_question(time) => "Another time",
         _ => "Someone else",
@@ -108,11 +138,10 @@ fn choice_button(id: QuestionId, at: usize) -> OnClick {
 }
 
 /// Renders the card after the answer, or without one.
-fn closed_card(name: &str, answer: Option<&str>) -> Card {
-    let line = match answer {
-        Some(label) => format!("{} → {label}", missing_value_question(name)),
-        None => format!("{} → expired without an answer", missing_value_question(name)),
-    };
+fn closed_card(question: &sql::Question, answer: Option<&str>) -> Card {
+    let end =
+        answer.unwrap_or(if question.takes_words { "nobody answered" } else { "expired without an answer" });
+    let line = format!("{} → {end}", question_text(question));
     Card { body: vec![Block::Note(line)], ..Card::default() }
 }
 
@@ -142,6 +171,9 @@ pub async fn handle_choice_click(
     let Some(choice) = choice.map(usize::from).filter(|c| *c <= shown) else {
         return whisper("That choice is no longer here. Please pick another.");
     };
+    if question.takes_words && choice == shown && question.status == "pending" {
+        return Ok(InteractionResponse::Form(Box::new(answer_form(&question))));
+    }
     // The lane is locked before the row, in the same order as when a turn is stopped.
     runs::lock(conn, tenant, question.run).await?;
     if !resolve(conn, tenant, &question, choice, now).await? {
@@ -152,7 +184,64 @@ pub async fn handle_choice_click(
     Ok(InteractionResponse::Ack)
 }
 
-/// Stores the answer, sends it to the run and updates the card. A choice beyond the last means none of them.
+fn answer_form(question: &sql::Question) -> Form {
+    Form {
+        title: "Your answer".to_owned(),
+        verb: Action::new(ANSWER_FORM, question.id),
+        body: vec![Block::Note(question_text(question))],
+        fields: vec![Field {
+            id: ANSWER.to_owned(),
+            label: "Your answer".to_owned(),
+            value: String::new(),
+            multiline: true,
+            max_chars: MAX_ANSWER_CHARS,
+            optional: false,
+            accepts_recipients: false,
+        }],
+        submit: "Send".to_owned(),
+        fallback: FormFallback::ShowText(
+            "I couldn't open the form. Please press the button once more.".to_owned(),
+        ),
+    }
+}
+
+/// Handles an answer in words.
+pub async fn handle_answer(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: QuestionId,
+    values: &BTreeMap<String, String>,
+    by: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<InteractionResponse> {
+    let Some(question) = sql::load(conn, tenant, id).await?.filter(|question| question.takes_words) else {
+        return Ok(InteractionResponse::ephemeral("I can't find that question any more."));
+    };
+    if question.person != by {
+        return Ok(InteractionResponse::ephemeral("This question is for someone else."));
+    }
+    let words = values.get(ANSWER).map_or("", String::as_str).trim();
+    let length = words.chars().count();
+    if words.is_empty() {
+        return Ok(InteractionResponse::FormErrors(vec![FieldError::new(
+            ANSWER,
+            "Please write your answer.",
+        )]));
+    }
+    if length > MAX_ANSWER_CHARS {
+        let why = format!("That is {length} characters long; the limit is {MAX_ANSWER_CHARS}.");
+        return Ok(InteractionResponse::FormErrors(vec![FieldError::new(ANSWER, why)]));
+    }
+    // The lane is locked before the row, in the same order as when a turn is stopped.
+    runs::lock(conn, tenant, question.run).await?;
+    let kept = json!({ "words": words });
+    if !store_answer(conn, tenant, &question, (&kept, words, &truncate(words, MAX_SHOWN_CHARS)), now).await? {
+        return Ok(InteractionResponse::ephemeral("This was already answered."));
+    }
+    Ok(InteractionResponse::Ack)
+}
+
+/// Stores the choice, sends it to the run and updates the card. A choice beyond the last means none of them.
 async fn resolve(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -161,17 +250,25 @@ async fn resolve(
     now: Timestamp,
 ) -> sqlx::Result<bool> {
     let picked = question.choices.iter().take(MAX_CHOICES).nth(choice);
-    let value = picked.map_or("", |choice| &choice.value);
+    let (value, label) = picked.map_or(("", none_label(question)), |choice| (&choice.value, &choice.label));
+    store_answer(conn, tenant, question, (&json!({ "choice": choice }), value, label), now).await
+}
+
+/// Stores an answer, with its value for the run and how the card says it.
+async fn store_answer(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    question: &sql::Question,
+    (kept, value, label): (&serde_json::Value, &str, &str),
+    now: Timestamp,
+) -> sqlx::Result<bool> {
     let answer = format!("{}\u{1f}{value}", question.topic);
-    let kept = json!({ "choice": choice });
-    if !sql::resolve(conn, tenant, question.id, "answered", Some(&kept), now).await? {
+    if !sql::resolve(conn, tenant, question.id, "answered", Some(kept), now).await? {
         return Ok(false);
     }
     let event = RunEvent::QuestionClosed { question: question.id, answer: Some(answer) };
     runs::notify(conn, tenant, question.run, event, now).await?;
-    let label = picked.map_or(none_label(&question.topic), |c| c.label.as_str());
-    delivery::update_card(conn, tenant, question.delivery, &closed_card(&question.topic, Some(label)), now)
-        .await?;
+    delivery::update_card(conn, tenant, question.delivery, &closed_card(question, Some(label)), now).await?;
     Ok(true)
 }
 
@@ -187,7 +284,7 @@ pub async fn withdraw_for_run(
             && let Some(question) = sql::load(conn, tenant, id).await?
         {
             let card = Card {
-                body: vec![Block::Note(format!("{} → stopped", missing_value_question(&question.topic)))],
+                body: vec![Block::Note(format!("{} → stopped", question_text(&question)))],
                 ..Card::default()
             };
             delivery::update_card(conn, tenant, question.delivery, &card, now).await?;
@@ -212,8 +309,7 @@ pub async fn expire(core: &Base, claim: &Claim, id: QuestionId) -> Result<(), Wo
     {
         let event = RunEvent::QuestionClosed { question: id, answer: None };
         runs::notify(&mut tx, tenant, question.run, event, now).await?;
-        delivery::update_card(&mut tx, tenant, question.delivery, &closed_card(&question.topic, None), now)
-            .await?;
+        delivery::update_card(&mut tx, tenant, question.delivery, &closed_card(&question, None), now).await?;
         vote::close(&mut tx, tenant, &question, VoteResult::Late, now).await?;
     }
     jobs::complete(&mut tx, claim).await?;

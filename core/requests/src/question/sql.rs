@@ -19,6 +19,8 @@ pub struct Question {
     pub choices: Vec<Choice>,
     /// Set if the question can be put to a vote.
     pub vote_proposal: Option<VoteProposal>,
+    /// Whether the person may answer in words of their own.
+    pub takes_words: bool,
     /// Whether the vote was opened.
     pub is_vote_open: bool,
     pub status: String,
@@ -48,8 +50,8 @@ pub async fn insert(
 ) -> sqlx::Result<()> {
     sqlx::query!(
         "insert into questions (tenant_id, id, conversation_id, run_id, call_id, person_id, topic, choices,
-             status, expires_at, delivery_id, created_at, vote_proposal)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $13, $9, $10, $11, $12)",
+             status, expires_at, delivery_id, created_at, vote_proposal, takes_words)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $13, $9, $10, $11, $12, $14)",
         tenant.0,
         question.id.0,
         question.conversation.0,
@@ -62,7 +64,8 @@ pub async fn insert(
         question.delivery.0,
         now,
         question.vote_proposal.as_ref().map(to_json).transpose()? as _,
-        question.status
+        question.status,
+        question.takes_words
     )
     .execute(conn)
     .await?;
@@ -76,7 +79,7 @@ pub async fn load(
 ) -> sqlx::Result<Option<Question>> {
     let row = sqlx::query!(
         r#"select conversation_id, run_id, call_id, person_id, topic, choices, expires_at, delivery_id,
-             vote_proposal, vote_opened_at is not null as "opened!", status, answer
+             vote_proposal, takes_words, vote_opened_at is not null as "opened!", status, answer
          from questions where tenant_id = $1 and id = $2"#,
         tenant.0,
         id.0
@@ -93,6 +96,7 @@ pub async fn load(
             topic: row.topic,
             choices: from_json(row.choices)?,
             vote_proposal: row.vote_proposal.map(from_json).transpose()?,
+            takes_words: row.takes_words,
             is_vote_open: row.opened,
             status: row.status,
             answer: row.answer,
