@@ -3,8 +3,8 @@
 
 use chrono::TimeDelta;
 use nod_sandbox::model::{Answer, ModelRole};
-use nod_tests::World;
 use nod_tests::chat::Platform;
+use nod_tests::{Click, World};
 use serde_json::{Value, json};
 
 on_each_platform!(
@@ -20,6 +20,8 @@ on_each_platform!(
     a_stopped_task_takes_back_what_it_asked_for,
     stop_typed_stops_the_task,
     a_stop_and_a_nod_at_once_are_one_after_the_other,
+    a_step_goes_on_once_its_account_is_connected,
+    a_forged_retry_of_a_task_does_nothing,
     a_question_is_answered_with_a_button,
     a_question_is_answered_in_words_and_once,
     a_question_that_nobody_answers_is_told_so,
@@ -403,5 +405,34 @@ async fn a_question_is_withdrawn_with_its_task(platform: Platform) {
         said.contains("Which date? → stopped") && said.contains("· Stopped · 0 of 1 step done"),
         "{said}"
     );
+    world.finish().await;
+}
+
+/// Its task waits meanwhile and hears of the step alone.
+async fn a_step_goes_on_once_its_account_is_connected(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    plan(&world, &["Look into the mail"]);
+    world.model.will(Answer::tool("gmail_list_recent", json!({})));
+    world.run_command("ana", "dm:ana", "task look into my mail").await;
+    let said = world.read_new("dm:ana");
+    assert!(said.contains("step 1 of 1 · ▱ 0 % · Waits for your account, see the message below."), "{said}");
+    world.model.will(finish("It is empty.", "There is no mail."));
+    result(&world, "It is empty.", "There is no mail.");
+    let link = world.find_newest_link("ana");
+    world.consent_as("ana", &link, "ana@acme.test", None).await;
+    world.wait_until_idle().await;
+    let said = world.read_new("dm:ana");
+    assert!(said.contains("# Done: Look into my mail"), "{said}");
+    world.finish().await;
+}
+
+async fn a_forged_retry_of_a_task_does_nothing(platform: Platform) {
+    let mut world = with_asking_task(platform).await;
+    world.read_new("dm:ana");
+    let task: String = sqlx::query_scalar("select id::text from tasks").fetch_one(&world.pool).await.unwrap();
+    world.send_click(&Click::forged("ana", "dm:ana", format!("retry_run:{task}"))).await;
+    assert!(world.read_ephemerals("ana").contains("I can't find that any more."));
+    world.click("ana", "dm:ana", "Stop").await;
+    world.read_new("dm:ana");
     world.finish().await;
 }

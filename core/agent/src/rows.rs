@@ -177,7 +177,7 @@ impl RecalledRows {
     }
 }
 
-/// Loads a run with everything that its next node needs, in one query. Of a person's earlier requests only those of two
+/// Loads a turn or a step with everything that its next node needs, in one query; `None` for the run of a workflow. Of a person's earlier requests only those of two
 /// days are looked at, so that it costs no more where there are many.
 pub async fn load(conn: &mut PgConnection, tenant: TenantId, id: RunId) -> sqlx::Result<Option<LoadedRun>> {
     load_with(conn, tenant, id, false).await
@@ -264,7 +264,7 @@ async fn load_with(
          left join identities i on i.tenant_id = p.tenant_id and i.person_id = p.id and i.platform = v.platform
              and i.workspace = v.workspace
          left join working_hours h on h.tenant_id = p.tenant_id and h.person_id = p.id
-         where r.tenant_id = $1 and r.id = $2"#,
+         where r.tenant_id = $1 and r.id = $2 and r.workflow in ('chat', 'step')"#,
         tenant.0,
         id.0,
         MAX_FACTS,

@@ -212,7 +212,8 @@ pub(in crate::connection) async fn list_waiting_runs(
              select scopes, status, expires_at from connect_requests
              where tenant_id = r.tenant_id and person_id = r.person_id and run_id = r.id and provider = $3
              order by created_at desc, id desc limit 1) o on true
-         where r.tenant_id = $1 and r.person_id = $2 and r.status in ('queued', 'running', 'waiting')"#,
+         where r.tenant_id = $1 and r.person_id = $2 and r.status in ('queued', 'running', 'waiting')
+           and r.workflow in ('chat', 'step')"#,
         tenant.0,
         person.0,
         provider,
