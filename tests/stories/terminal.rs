@@ -69,6 +69,8 @@ async fn a_typed_yes_approves_the_card_that_stands_on_the_screen() {
     world.script_model("tool", [late_mail_call(), Answer::text("Done: Bo knows.")]);
     terminal.type_line("tell Bo I'm late").await;
     terminal.wait_for_text("Approve & send").await;
+    // A yes counts once it is recorded that the card stands, which is a moment after it does.
+    world.wait_until_idle().await;
     terminal.type_line("yes").await;
     terminal.wait_for_text("Approved: ").await;
     terminal.wait_for_text("Done: Bo knows.").await;
