@@ -2,6 +2,7 @@
 //! things.
 
 use chrono::TimeDelta;
+use nod_sandbox::Fault;
 use nod_sandbox::model::{Answer, ModelRole};
 use nod_tests::chat::Platform;
 use nod_tests::{Click, World};
@@ -22,6 +23,12 @@ on_each_platform!(
     a_stop_and_a_nod_at_once_are_one_after_the_other,
     a_step_goes_on_once_its_account_is_connected,
     a_forged_retry_of_a_task_does_nothing,
+    a_stop_of_a_step_stops_its_task,
+    a_long_result_comes_whole,
+    a_yes_alone_is_no_nod_to_a_step,
+    a_task_and_the_conversation_keep_their_own_requests,
+    a_result_that_says_too_much_is_corrected,
+    a_task_asks_five_questions_at_most,
     a_question_is_answered_with_a_button,
     a_question_is_answered_in_words_and_once,
     a_question_that_nobody_answers_is_told_so,
@@ -221,7 +228,7 @@ async fn a_step_whose_model_does_not_answer_ends_the_task(platform: Platform) {
               ✓ 1 Look — Found.
               ✗ 2 Look again — did not work
             nod: # Not done: Find it
-              Step 2 did not work. The model refused the request (status 400). The person who runs Nod needs to look at it. Nothing was sent or changed. One step was done before that; what it did stands.
+              Step 2 did not work. The model refused the request (status 400). The person who runs Nod needs to look at it. This step sent and changed nothing. One step was done before that; what it did stands.
               · run ········
         ");
     }
@@ -434,5 +441,104 @@ async fn a_forged_retry_of_a_task_does_nothing(platform: Platform) {
     assert!(world.read_ephemerals("ana").contains("I can't find that any more."));
     world.click("ana", "dm:ana", "Stop").await;
     world.read_new("dm:ana");
+    world.finish().await;
+}
+
+/// What a step does without a nod can have to wait; its line would stand beside the task's card.
+async fn a_stop_of_a_step_stops_its_task(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    plan(&world, &["Draft a mail", "Look"]);
+    let busy = Fault::ErrorReason { code: 429, reason: "rateLimitExceeded", retry_after: Some(600) };
+    world.google.faults.next("gmail.users.drafts.create", busy);
+    let draft = json!({ "to": ["Bo"], "subject": "Plan", "body": "Hi Bo,\n\nhere it is.\n\nAna" });
+    world.model.will(Answer::tool("gmail_create_draft", draft));
+    world.run_command("ana", "dm:ana", "task draft a mail to Bo").await;
+    let said = world.read_new("dm:ana");
+    assert_eq!(said.matches("[Stop]").count(), 1, "{said}");
+    let step: String = sqlx::query_scalar("select run_id::text from task_steps where number = 1")
+        .fetch_one(&world.pool)
+        .await
+        .unwrap();
+    world.send_click(&Click::forged("ana", "dm:ana", format!("stop_run:{step}"))).await;
+    world.advance(TimeDelta::minutes(11)).await;
+    let said = world.read_new("dm:ana");
+    assert!(said.contains("Stopped · 0 of 2 steps done") && !said.contains("[Stop]"), "{said}");
+    world.finish().await;
+}
+
+async fn a_long_result_comes_whole(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    plan(&world, &["Look"]);
+    world.model.will(finish("Found.", "It is here."));
+    let text = (1..=900).map(|at| format!("This is line {at}.")).collect::<Vec<_>>().join("\n\n");
+    result(&world, "It is found.", &text);
+    world.run_command("ana", "dm:ana", "task find it").await;
+    let said = world.read_new("dm:ana");
+    assert!((1..=900).all(|at| said.contains(&format!("This is line {at}."))), "{said}");
+    world.finish().await;
+}
+
+/// A bare yes can be an answer to what was said in the conversation.
+async fn a_yes_alone_is_no_nod_to_a_step(platform: Platform) {
+    let mut world = with_waiting_task(platform).await;
+    world.read_new("dm:ana");
+    world.say("ana", "dm:ana", "yes").await;
+    let said = world.read_new("dm:ana");
+    assert!(
+        said.contains("please use the button on its card") && said.contains("[Approve & send]"),
+        "{said}"
+    );
+    assert!(world.google.inbox("bo@acme.test").is_empty());
+    world.click("ana", "dm:ana", "Stop").await;
+    world.read_new("dm:ana");
+    world.finish().await;
+}
+
+async fn a_task_and_the_conversation_keep_their_own_requests(platform: Platform) {
+    let mut world = with_waiting_task(platform).await;
+    let mail = json!({ "to": ["Bo"], "subject": "The caterer", "body": "Hi Bo,\n\nFig it is.\n\nAna" });
+    world.script_model("tool", [Answer::tool("gmail_send_email", mail)]);
+    world.say("ana", "dm:ana", "tell Bo to take Fig").await;
+    let said = world.read_new("dm:ana");
+    assert_eq!(said.matches("[Approve & send]").count(), 2, "{said}");
+    world.discard().await;
+}
+
+async fn a_result_that_says_too_much_is_corrected(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    plan(&world, &["Tell Bo"]);
+    world.model.will(finish("Told.", "I have sent the mail to Bo."));
+    result(&world, "Bo knows.", "I have sent the mail to Bo.");
+    world.run_command("ana", "dm:ana", "task tell Bo").await;
+    let said = world.read_new("dm:ana");
+    assert!(said.contains("· To be clear, nothing was sent or changed."), "{said}");
+    world.finish().await;
+}
+
+async fn a_task_asks_five_questions_at_most(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    plan(&world, &["Ask"]);
+    let ask = |at: i32| {
+        Answer::tool(
+            "ask_user",
+            json!({ "question": format!("Which {at}?"), "options": [format!("No. {at}")] }),
+        )
+    };
+    world.model.will(ask(1));
+    world.run_command("ana", "dm:ana", "task ask").await;
+    for at in 2..=6 {
+        world.model.will(ask(at));
+        if at == 6 {
+            world.model.will(finish("Five are answered.", "Which 6 is open."));
+            result(&world, "Five are answered.", "Which 6 is open.");
+        }
+        world.click("ana", "dm:ana", &format!("No. {}", at - 1)).await;
+    }
+    let said = world.read_new("dm:ana");
+    assert!(said.contains("Which 5? → No. 5") && !said.contains("Which 6?"), "{said}");
+    let heard = world.model.all_requests().iter().map(Value::to_string).collect::<String>();
+    assert!(heard.contains("this task has asked 5 questions, which is the most"), "{heard}");
     world.finish().await;
 }

@@ -1,6 +1,11 @@
 //! Rows of runs, messages and steps.
 
 pub mod run_summary;
+mod workflow;
+
+pub(super) use workflow::{
+    list_open_steps, list_open_workflow_runs, load_actions, load_workflow_run, write_workflow_run,
+};
 
 use std::sync::Arc;
 
@@ -25,7 +30,7 @@ use nod_store::jobs::sql::{from_json, to_json};
 use nod_store::jobs::{Claim, LeasedJob, Reservation};
 use nod_store::runs::RunJob;
 use nod_store::steps::{StepRecord, audience_person_id, to_stored};
-use nod_store::workflow::{STEP, WorkflowRun};
+use nod_store::workflow::STEP;
 
 /// A run as loaded.
 pub struct Run {
@@ -422,116 +427,6 @@ async fn write_once(
         (_, false, true) => Ok(None),
         (_, false, false) => Err(sqlx::Error::RowNotFound),
     }
-}
-
-/// A run of a workflow as loaded.
-pub(super) struct LoadedWorkflowRun {
-    pub(super) run: WorkflowRun,
-    /// Its name; also a turn has one.
-    pub(super) workflow: String,
-    pub(super) version: i32,
-    /// Whether it has not ended.
-    pub(super) is_active: bool,
-}
-
-/// Loads a run of a workflow, with its person.
-pub(super) async fn load_workflow_run(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    id: RunId,
-) -> sqlx::Result<Option<LoadedWorkflowRun>> {
-    let row = sqlx::query!(
-        r#"select r.workflow, r.node, r.version, r.status in ('queued', 'running', 'waiting') as "is_active!",
-             r.conversation_id, r.trace_id, to_jsonb(p) || jsonb_build_object('membership', coalesce(i.membership, 'unknown'),
-                 'zone', coalesce(h.zone, p.zone)) as "person!: Json<PersonRow>"
-         from runs r
-         join conversation_locations v on v.tenant_id = r.tenant_id and v.conversation = r.conversation_id
-         join people p on p.tenant_id = r.tenant_id and p.id = r.person_id
-         left join identities i on i.tenant_id = p.tenant_id and i.person_id = p.id and i.platform = v.platform
-             and i.workspace = v.workspace
-         left join working_hours h on h.tenant_id = p.tenant_id and h.person_id = p.id
-         where r.tenant_id = $1 and r.id = $2"#,
-        tenant.0,
-        id.0
-    )
-    .fetch_optional(conn)
-    .await?;
-    Ok(row.map(|row| LoadedWorkflowRun {
-        workflow: row.workflow,
-        version: row.version,
-        is_active: row.is_active,
-        run: WorkflowRun {
-            tenant,
-            id,
-            conversation: ConversationId(row.conversation_id),
-            trace: TraceId(row.trace_id),
-            node: row.node,
-            principal: Person::from(row.person.0).principal(),
-        },
-    }))
-}
-
-/// Returns the open runs of workflows that a person has in a conversation.
-pub(super) async fn list_open_workflow_runs(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    conversation: ConversationId,
-    person: PersonId,
-) -> sqlx::Result<Vec<RunId>> {
-    let runs = sqlx::query_scalar!(
-        "select id from runs where tenant_id = $1 and conversation_id = $2 and person_id = $3
-             and workflow not in ('chat', 'step') and status in ('queued', 'running', 'waiting') order by created_at",
-        tenant.0,
-        conversation.0,
-        person.0
-    )
-    .fetch_all(conn)
-    .await?;
-    Ok(runs.into_iter().map(RunId).collect())
-}
-
-/// Returns the steps of a workflow's run that have not ended.
-pub(super) async fn list_open_steps(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    workflow: RunId,
-) -> sqlx::Result<Vec<RunId>> {
-    let steps = sqlx::query_scalar!(
-        "select id from runs where tenant_id = $1 and parent_id = $2 and status in ('queued', 'running', 'waiting')
-             order by id",
-        tenant.0,
-        workflow.0
-    )
-    .fetch_all(conn)
-    .await?;
-    Ok(steps.into_iter().map(RunId).collect())
-}
-
-/// The first statement of a commit of a workflow's run: asserts the lease and moves the run, which is guarded by its
-/// version. A caller that lost the lease, or whose run was stopped, writes nothing and gets `RowNotFound`.
-pub(super) async fn write_workflow_run(
-    conn: &mut PgConnection,
-    claim: &Claim,
-    (run, version): (RunId, i32),
-    (status, node, error): (&str, &str, Option<&str>),
-    now: Timestamp,
-) -> sqlx::Result<()> {
-    let moved = sqlx::query!(
-        "with held as (select tenant_id from lanes where tenant_id = $1 and id = $8 and lease_id = $9 for update)
-         update runs r set status = $4, node = $5, version = version + 1, error = $6, updated_at = $7,
-             finished_at = case when $4 in ('done', 'failed') then $7::timestamptz end
-         from held where r.tenant_id = held.tenant_id and r.id = $2 and r.version = $3",
-        claim.tenant.0,
-        run.0,
-        version,
-        status,
-        node,
-        error,
-        now,
-        claim.lane,
-        claim.lease
-    );
-    if moved.execute(conn).await?.rows_affected() == 1 { Ok(()) } else { Err(sqlx::Error::RowNotFound) }
 }
 
 /// Ends a run that is open; returns false if it is not. Its version is incremented, so the replica that works on it

@@ -189,6 +189,40 @@ pub enum ModelError {
     },
 }
 
+impl ModelError {
+    /// Describes the failure for the person. What the endpoint wrote is for operators only.
+    #[must_use]
+    pub fn to_sentence(&self) -> String {
+        self.sentence_about("The model")
+    }
+
+    fn sentence_about(&self, who: &str) -> String {
+        match self {
+            Self::Timeout { attempts: tries, waited, .. } => {
+                let tries = if *tries == 1 { "1 try".to_owned() } else { format!("{tries} tries") };
+                let seconds = waited.as_secs_f64().round().max(1.0);
+                format!("{who} didn't answer ({tries}, {seconds} s).")
+            }
+            Self::Rejected { status, .. } => {
+                format!(
+                    "{who} refused the request (status {status}). The person who runs Nod needs to look at it."
+                )
+            }
+            Self::ToolsUnsupported { model } => format!(
+                "{who} ({model}) can't use tools, and I need one that can. The person who runs Nod needs to \
+                 choose another."
+            ),
+            Self::Both { first, second } => {
+                format!("{} {}", first.sentence_about(who), second.sentence_about("The backup model"))
+            }
+            Self::Withheld => {
+                format!("{who}'s provider held its answer back (content filter). Please ask in other words.")
+            }
+            Self::Empty { attempts: tries } => format!("{who} gave an empty answer {tries} times."),
+        }
+    }
+}
+
 /// The text of an answer while it is streamed, for showing it early. It is not final: after a dropped stream it
 /// starts again, and tool calls might follow it.
 #[derive(Debug)]

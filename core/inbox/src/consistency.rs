@@ -51,6 +51,13 @@ pub async fn find_inconsistencies(
                and not exists (select 1 from dead_jobs d where d.tenant_id = $1 and d.lane_id = r.lane_id
                    and d.payload->>'run' = r.id::text)
          union all
+         select 'workflows that wait for no step', count(*) from runs r
+             where r.tenant_id = $1 and r.status = 'waiting' and r.workflow not in ('chat', 'step')
+               and not exists (select 1 from runs s where s.tenant_id = $1 and s.parent_id = r.id
+                   and s.status in ('queued', 'running', 'waiting'))
+               and not exists (select 1 from jobs j where j.tenant_id = $1 and j.lane_id = r.lane_id
+                   and j.payload->>'run' = r.id::text)
+         union all
          select 'effects to perform without a job in their lane', count(*) from effects e
              where e.tenant_id = $1 and e.status in ('planned', 'started')
                and not exists (select 1 from jobs j where j.tenant_id = $1 and j.lane_id = e.id

@@ -22,7 +22,7 @@ fn progress_card(run: RunId, words: String) -> Card {
 }
 
 /// Says why it takes long, in neutral words. It is for an effect without a card, in the transaction that reschedules it
-/// and has locked the conversation's lane. The line of a stopped turn is not changed.
+/// and has locked the run's lane. The line of a stopped turn is not changed, and a step of a workflow has none.
 pub async fn show_wait_notice(
     core: &Base,
     conn: &mut PgConnection,
@@ -31,7 +31,13 @@ pub async fn show_wait_notice(
     run: RunId,
     words: String,
 ) -> sqlx::Result<()> {
-    if is_stopped(conn, tenant, run).await? {
+    let has_line = sqlx::query_scalar!(
+        r#"select exists (select 1 from runs where tenant_id = $1 and id = $2 and parent_id is null
+             and status <> 'stopped') as "has_line!""#,
+        tenant.0,
+        run.0
+    );
+    if !has_line.fetch_one(&mut *conn).await? {
         return Ok(());
     }
     let venue = delivery::sql::load_location(conn, tenant, conversation).await?;

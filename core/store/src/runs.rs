@@ -32,17 +32,53 @@ pub async fn notify(
     event: RunEvent,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let work = RunJob::AdvanceRun { run, event: Some(event) };
+    enqueue(conn, tenant, run, &RunJob::AdvanceRun { run, event: Some(event) }, now).await
+}
+
+/// Enqueues a job in a run's lane; nothing if the run was deleted.
+pub(crate) async fn enqueue<J: Job>(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+    work: &J,
+    now: Timestamp,
+) -> sqlx::Result<()> {
     sqlx::query!(
         "select enqueue($1, r.lane_id, $3, $4, $4) from runs r where r.tenant_id = $1 and r.id = $2",
         tenant.0,
         run.0,
-        to_json(&work)? as _,
+        to_json(work)? as _,
         now
     )
     .fetch_optional(conn)
     .await?;
     Ok(())
+}
+
+/// Returns whether a run is a step of a workflow, and not part of the conversation in which it asks.
+pub async fn is_step(conn: &mut PgConnection, tenant: TenantId, run: RunId) -> sqlx::Result<bool> {
+    let is_step = sqlx::query_scalar!(
+        r#"select exists (select 1 from runs where tenant_id = $1 and id = $2 and parent_id is not null) as "is_step!""#,
+        tenant.0,
+        run.0
+    );
+    is_step.fetch_one(conn).await
+}
+
+/// Returns whether two runs are steps of one workflow, or neither is a step.
+pub async fn have_same_workflow(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    (one, other): (RunId, RunId),
+) -> sqlx::Result<bool> {
+    let is_same = sqlx::query_scalar!(
+        r#"select (select parent_id from runs where tenant_id = $1 and id = $2)
+             is not distinct from (select parent_id from runs where tenant_id = $1 and id = $3) as "is_same!""#,
+        tenant.0,
+        one.0,
+        other.0
+    );
+    is_same.fetch_one(conn).await
 }
 
 /// Locks the lane of a run if it has jobs. Call it before a transaction changes rows of the run.

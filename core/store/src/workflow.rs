@@ -11,6 +11,7 @@ use sqlx::PgConnection;
 
 use crate::jobs::sql::to_json;
 use crate::jobs::{Job, WorkError};
+use crate::runs;
 use crate::steps::{StepRecord, StoredTurns};
 use nod_contract::card::Card;
 use nod_contract::clock::{Clock, Timestamp};
@@ -191,17 +192,7 @@ pub async fn notify(
     event: WorkflowEvent,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let work = WorkflowJob::AdvanceWorkflow { run, event: Some(event) };
-    sqlx::query!(
-        "select enqueue($1, r.lane_id, $3, $4, $4) from runs r where r.tenant_id = $1 and r.id = $2",
-        tenant.0,
-        run.0,
-        to_json(&work)? as _,
-        now
-    )
-    .fetch_optional(conn)
-    .await?;
-    Ok(())
+    runs::enqueue(conn, tenant, run, &WorkflowJob::AdvanceWorkflow { run, event: Some(event) }, now).await
 }
 
 /// A run of a workflow to begin.

@@ -16,6 +16,8 @@ use nod_people::context::Chat;
 const MAX_QUESTION_CHARS: usize = 200;
 const MAX_OPTIONS: usize = 8;
 const MAX_OPTION_CHARS: usize = 60;
+/// The most questions of a task.
+const MAX_QUESTIONS: i64 = 5;
 
 #[derive(Deserialize)]
 struct Asked {
@@ -74,10 +76,13 @@ impl ReadTool for AskUser {
             sql::find_asker(&mut conn, cx.scope.tenant, run).await
         };
         let asker = asker.await.map_err(|error| ToolError::internal(error.to_string()))?;
-        let message = match asker {
-            Some((title, step)) => format!("Asked by your task {title}, step {step}"),
-            None => "Asked by your task".to_owned(),
-        };
+        let Some(asker) = asker else { return Err(ToolError::invalid("only a step of a task can ask")) };
+        if asker.questions >= MAX_QUESTIONS {
+            return Err(ToolError::invalid(format!(
+                "this task has asked {MAX_QUESTIONS} questions, which is the most: go on with what is known, and say what is open"
+            )));
+        }
+        let message = format!("Asked by your task {}, step {}", asker.title, asker.step);
         Err(ToolError::Ask { question, choices: choices(asked.options), message })
     }
 }

@@ -4,7 +4,6 @@ use crate::plan::TaskResult;
 use crate::{StepStatus, Task, TaskStep};
 use nod_contract::card::{Action, Block, Button, Card, OnClick, Style};
 use nod_contract::ids::{DeliveryId, RunId, named_lane_id};
-use nod_contract::model::ModelError;
 
 /// Where a task's run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,9 +132,4 @@ fn sentence(reason: &str) -> String {
 /// Returns the id of the message that ends a task without a result.
 pub(crate) fn end_id(run: RunId) -> DeliveryId {
     DeliveryId(named_lane_id(&["end of a task", &run.to_string()]))
-}
-
-/// Describes a model's failure.
-pub(crate) fn model_error_text(error: &ModelError) -> String {
-    format!("The model did not answer: {error}")
 }

@@ -89,7 +89,6 @@ async fn begin(core: &Chat, conn: &mut PgConnection, asker: &Asker<'_>, wish: &s
         title: title(wish),
         note: wish.to_owned(),
         card: core.ids.next(),
-        summary: None,
         created_at: now,
         finished_at: None,
         steps: Vec::new(),

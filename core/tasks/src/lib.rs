@@ -41,7 +41,6 @@ struct Task {
     /// The wish, in the person's own words.
     note: String,
     card: Uuid,
-    summary: Option<String>,
     created_at: Timestamp,
     finished_at: Option<Timestamp>,
     steps: Vec<TaskStep>,

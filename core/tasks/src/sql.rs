@@ -62,7 +62,7 @@ pub(crate) async fn insert(
 
 pub(crate) async fn load(conn: &mut PgConnection, tenant: TenantId, id: RunId) -> sqlx::Result<Task> {
     let row = sqlx::query!(
-        "select title, note, card_id, summary, created_at, finished_at from tasks where tenant_id = $1 and id = $2",
+        "select title, note, card_id, created_at, finished_at from tasks where tenant_id = $1 and id = $2",
         tenant.0,
         id.0
     )
@@ -99,7 +99,6 @@ pub(crate) async fn load(conn: &mut PgConnection, tenant: TenantId, id: RunId) -
         title: row.title,
         note: row.note,
         card: row.card_id,
-        summary: row.summary,
         created_at: row.created_at,
         finished_at: row.finished_at,
         steps: steps.collect(),
@@ -226,7 +225,10 @@ pub(crate) async fn write(
         }
         Rows::GaveUp => {
             sqlx::query!(
-                "update tasks set finished_at = $3 where tenant_id = $1 and id = $2",
+                "with steps as (
+                     update task_steps set status = 'failed', waits_for = null, finished_at = $3
+                     where tenant_id = $1 and task_id = $2 and status = 'running')
+                 update tasks set finished_at = $3 where tenant_id = $1 and id = $2",
                 tenant.0,
                 task.0,
                 now
@@ -307,21 +309,33 @@ pub(crate) async fn stop(
     Ok(done.rows_affected() > 0)
 }
 
-/// Returns the title of the task and the number of the step that a run does.
+/// The step that asks something.
+pub(crate) struct Asker {
+    /// The title of its task.
+    pub(crate) title: String,
+    pub(crate) step: i16,
+    /// How many questions the task has asked.
+    pub(crate) questions: i64,
+}
+
+/// Returns the step that a run does.
 pub(crate) async fn find_asker(
     conn: &mut PgConnection,
     tenant: TenantId,
     step: RunId,
-) -> sqlx::Result<Option<(String, i16)>> {
-    let row = sqlx::query!(
-        "select t.title, s.number from task_steps s
+) -> sqlx::Result<Option<Asker>> {
+    sqlx::query_as!(
+        Asker,
+        r#"select t.title, s.number as step, (
+             select count(*) from runs o join questions q on q.tenant_id = o.tenant_id and q.run_id = o.id
+             where o.tenant_id = s.tenant_id and o.parent_id = s.task_id and q.takes_words) as "questions!"
+         from task_steps s
          join runs r on r.tenant_id = s.tenant_id and r.id = s.run_id and r.parent_id = s.task_id
          join tasks t on t.tenant_id = s.tenant_id and t.id = s.task_id
-         where s.tenant_id = $1 and s.run_id = $2",
+         where s.tenant_id = $1 and s.run_id = $2"#,
         tenant.0,
         step.0
     )
     .fetch_optional(conn)
-    .await?;
-    Ok(row.map(|row| (row.title, row.number)))
+    .await
 }

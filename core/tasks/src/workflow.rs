@@ -112,7 +112,7 @@ async fn make_plan(run: &WorkflowRun, task: &Task, cx: &WorkflowContext<'_>) -> 
     };
     let planned = match ask_for(ask, plan::parse_plan, cx).await {
         Ok(planned) => planned.unwrap_or_else(|| plan::one_step(&task.title)),
-        Err(error) => return fail(run, task, Rows::GaveUp, card::model_error_text(&error)),
+        Err(error) => return fail(run, task, Rows::GaveUp, error.to_sentence()),
     };
     let steps = steps_of(planned);
     let begun = RunId(cx.ids.next());
@@ -190,7 +190,7 @@ async fn write_result(run: &WorkflowRun, task: &Task, cx: &WorkflowContext<'_>) 
     let result = match ask_for(ask, plan::parse_result, cx).await {
         Ok(result) => result.unwrap_or_else(|| last_output(task)),
         Err(error) => {
-            return Transition { audience, ..fail(run, task, Rows::GaveUp, card::model_error_text(&error)) };
+            return Transition { audience, ..fail(run, task, Rows::GaveUp, error.to_sentence()) };
         }
     };
     let provenance =

@@ -74,6 +74,7 @@ pub fn progress_summary(state: &AgentState) -> String {
             .to_owned();
     }
     match state.changes_made {
+        0 if state.goal.is_some() => "This step sent and changed nothing.".to_owned(),
         0 => "Nothing was sent or changed.".to_owned(),
         1 => "One thing was done before that. Its receipt is above.".to_owned(),
         n => format!("{n} things were done before that. Their receipts are above."),

@@ -5,6 +5,7 @@ use chrono::TimeDelta;
 use sqlx::PgConnection;
 
 use super::long::{self, TruncatedAnswer};
+use super::outbox::{Outbox, placeholder_card};
 use super::{finish_stream, share};
 use crate::context::Agent;
 use crate::forget;
@@ -20,7 +21,7 @@ use nod_contract::ids::{DeliveryId, OfferId, named_lane_id};
 use nod_contract::model::Turn;
 use nod_contract::privacy::Audience;
 use nod_memory::work::MemoryJob;
-use nod_people::delivery::{self, ConversationLocation, NewDelivery};
+use nod_people::delivery::{self, ConversationLocation};
 use nod_people::{open_pages, people};
 use nod_requests::work::RequestJob;
 use nod_requests::{draft, effect, question};
@@ -208,7 +209,7 @@ impl<'a> Commit<'a> {
         }
         self.request_approvals(conn, now).await?;
         for (card, target) in &self.targeted_messages {
-            self.enqueue(conn, self.core.id(), card, Some(target), Audience::Channel, now).await?;
+            self.outbox().enqueue(conn, self.core.id(), card, Some(target), Audience::Channel, now).await?;
         }
         self.call_hooks(conn, now).await?;
         Ok(Written::Moved)
@@ -335,7 +336,8 @@ impl<'a> Commit<'a> {
                     "{}, I need access to your account first. Check our direct messages.",
                     self.principal_name()
                 );
-                self.enqueue_private_with_placeholder(conn, delivery, &card, placeholder_card(line), now)
+                self.outbox()
+                    .enqueue_private_with_placeholder(conn, delivery, &card, placeholder_card(line), now)
                     .await?;
                 let new = NewConnectRequest {
                     id: offer,
@@ -389,9 +391,6 @@ impl<'a> Commit<'a> {
         audience: Audience,
         now: Timestamp,
     ) -> Result<(), WorkError> {
-        let adapter = self.core.adapters.get(&self.venue.platform);
-        let fits = |card: &Card| adapter.is_none_or(|adapter| adapter.fits_in_one_message(card));
-        let most = adapter.map_or(usize::MAX, |adapter| adapter.max_message_chars());
         let TruncatedAnswer { card, whole } = long::truncate_answer(card);
         let first = self.core.id();
         let card = match audience {
@@ -400,19 +399,7 @@ impl<'a> Commit<'a> {
             }
             _ => card.with_mention(self.mentioned_user(conn, audience).await?.as_deref()),
         };
-        for (at, page) in delivery::split_into_messages(&card, most, fits).into_iter().enumerate() {
-            let id = delivery::page_id(first, at);
-            let page = &page.with_numbered_actions(id);
-            match audience {
-                Audience::Channel => self.enqueue(conn, id, page, None, audience, now).await?,
-                Audience::Person(_) if at == 0 => {
-                    let line = placeholder_card(format!("Answered {} privately.", self.principal_name()));
-                    self.enqueue_private_with_placeholder(conn, id, page, line, now).await?;
-                }
-                Audience::Person(_) => self.enqueue_private(conn, id, page, now).await?,
-            }
-        }
-        self.send_whole(conn, whole.as_ref(), audience, now).await
+        self.outbox().post_answer(conn, first, (&card, whole.as_ref()), audience, now).await
     }
 
     /// Returns the user whom an answer to this audience must mention to notify them. A private message notifies its
@@ -431,66 +418,17 @@ impl<'a> Commit<'a> {
         }
     }
 
-    /// Sends a card only to the person; in a shared place, the run's line in the thread says so.
-    pub(super) async fn enqueue_private_with_placeholder(
-        &self,
-        conn: &mut PgConnection,
-        id: DeliveryId,
-        card: &Card,
-        line: Card,
-        now: Timestamp,
-    ) -> Result<(), WorkError> {
-        self.enqueue_private(conn, id, card, now).await?;
-        if !self.run.state.is_shared {
-            return Ok(());
-        }
-        let id = delivery::line_id(self.run.id);
-        match delivery::update_line(conn, self.claim.tenant, id, line.clone(), now).await? {
-            true => Ok(()),
-            false => self.enqueue(conn, id, &line, None, Audience::Channel, now).await,
-        }
-    }
-
-    /// Sends a card only to the person, and posts nothing elsewhere.
-    pub(super) async fn enqueue_private(
-        &self,
-        conn: &mut PgConnection,
-        id: DeliveryId,
-        card: &Card,
-        now: Timestamp,
-    ) -> Result<(), WorkError> {
-        let audience = Audience::Person(self.run.person);
-        if !self.run.state.is_shared {
-            return self.enqueue(conn, id, card, None, audience, now).await;
-        }
-        let target = delivery::dm_target(conn, self.claim.tenant, self.venue, self.run.person).await?;
-        let target = target.ok_or("nobody to write to")?;
-        self.enqueue(conn, id, card, Some(&target), audience, now).await
-    }
-
-    pub(super) async fn enqueue(
-        &self,
-        conn: &mut PgConnection,
-        id: DeliveryId,
-        card: &Card,
-        target: Option<&DeliveryTarget>,
-        audience: Audience,
-        now: Timestamp,
-    ) -> Result<(), WorkError> {
-        let new = NewDelivery {
-            id,
+    pub(super) fn outbox(&self) -> Outbox<'_> {
+        Outbox {
+            core: self.core,
+            tenant: self.claim.tenant,
+            venue: self.venue,
+            run: self.run.id,
             conversation: self.run.conversation,
-            run: Some(self.run.id),
-            platform: &self.venue.platform,
-            target,
-            opens_thread: false,
-            card,
-            only_for: match audience {
-                Audience::Person(person) => Some(person),
-                Audience::Channel => None,
-            },
-        };
-        Ok(delivery::enqueue(conn, self.claim.tenant, self.venue, &new, now).await?)
+            person: self.run.person,
+            name: self.principal_name(),
+            is_shared: self.run.state.is_shared,
+        }
     }
 
     async fn insert_question(
@@ -545,11 +483,13 @@ impl<'a> Commit<'a> {
         match audience {
             Audience::Channel => {
                 let card = card.clone().with_mention(self.mentioned_user(conn, audience).await?.as_deref());
-                self.enqueue(conn, id, &card, None, audience, now).await
+                self.outbox().enqueue(conn, id, &card, None, audience, now).await
             }
             Audience::Person(_) => {
                 let line = format!("Asked {} privately.", self.principal_name());
-                self.enqueue_private_with_placeholder(conn, id, card, placeholder_card(line), now).await
+                self.outbox()
+                    .enqueue_private_with_placeholder(conn, id, card, placeholder_card(line), now)
+                    .await
             }
         }
     }
@@ -562,11 +502,6 @@ impl<'a> Commit<'a> {
     pub(super) fn principal_name(&self) -> &str {
         &self.run.state.principal.name
     }
-}
-
-/// Creates a line that reveals nothing of the private message.
-pub(super) fn placeholder_card(words: String) -> Card {
-    Card { body: vec![Block::Note(words)], ..Card::default() }
 }
 
 /// Completes a job that has nothing left to do.

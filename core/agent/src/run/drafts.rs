@@ -2,7 +2,8 @@
 
 use sqlx::PgConnection;
 
-use super::commit::{Commit, placeholder_card};
+use super::commit::Commit;
+use super::outbox::placeholder_card;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::DeliveryId;
 use nod_contract::privacy::Audience;
@@ -28,16 +29,17 @@ impl Commit<'_> {
         let audience = self.run.state.audience;
         let card = card::open(id, &open.draft);
         match audience {
-            Audience::Channel => self.enqueue(conn, delivery, &card, None, audience, now).await?,
+            Audience::Channel => self.outbox().enqueue(conn, delivery, &card, None, audience, now).await?,
             Audience::Person(_) => {
-                self.enqueue_private_with_placeholder(
-                    conn,
-                    delivery,
-                    &card,
-                    placeholder_card(card::sent_privately_line(self.principal_name())),
-                    now,
-                )
-                .await?;
+                self.outbox()
+                    .enqueue_private_with_placeholder(
+                        conn,
+                        delivery,
+                        &card,
+                        placeholder_card(card::sent_privately_line(self.principal_name())),
+                        now,
+                    )
+                    .await?;
             }
         }
         let conversation = self.run.conversation;

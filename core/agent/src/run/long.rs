@@ -2,7 +2,7 @@
 
 use sqlx::PgConnection;
 
-use super::commit::{Commit, placeholder_card};
+use super::outbox::{Outbox, placeholder_card};
 use nod_contract::card::{Block, Card};
 use nod_contract::chat::OutgoingFile;
 use nod_contract::clock::Timestamp;
@@ -61,7 +61,7 @@ fn markdown(block: &Block) -> Option<&String> {
     }
 }
 
-impl Commit<'_> {
+impl Outbox<'_> {
     /// Sends the whole answer after its beginning, to the same audience.
     pub(super) async fn send_whole(
         &self,
@@ -82,7 +82,7 @@ impl Commit<'_> {
             Audience::Person(_) => self.enqueue_private(conn, id, &note, now).await?,
         }
         let file = OutgoingFile { name: format!("answer-{}.md", id.short()), text: text.clone() };
-        Ok(delivery::sql::set_file(conn, self.claim.tenant, id, &file).await?)
+        Ok(delivery::sql::set_file(conn, self.tenant, id, &file).await?)
     }
 }
 

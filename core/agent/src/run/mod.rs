@@ -8,6 +8,7 @@ mod drafts;
 mod finish_stream;
 mod long;
 mod message_change;
+mod outbox;
 mod progress;
 mod request_approval;
 mod runner;

@@ -110,7 +110,7 @@ async fn is_stopped(core: &Agent, claim: &Claim, run: RunId) -> sqlx::Result<boo
 }
 
 /// Resolves once the run is stopped; the caller then drops the step.
-async fn wait_until_stopped(core: &Agent, claim: &Claim, run: RunId) -> WorkError {
+pub(super) async fn wait_until_stopped(core: &Agent, claim: &Claim, run: RunId) -> WorkError {
     loop {
         core.stops.notified().await;
         match is_stopped(core, claim, run).await {
@@ -428,37 +428,10 @@ async fn reject_non_member(
 
 /// Handles a failed model: says what happened and what was and was not done, and offers a retry.
 async fn finish_with_model_error(mut work: Commit<'_>, error: &ModelError) -> Result<(), WorkError> {
-    let happened = model_error_text("The model", error);
+    let happened = error.to_sentence();
     let done = graph::progress_summary(&work.run.state);
     say_failed(&mut work, &format!("{happened} {done}"));
     work.commit_and_finish("failed", Some(&error.to_string())).await
-}
-
-/// Describes a model's failure for the person.
-fn model_error_text(who: &str, error: &ModelError) -> String {
-    match error {
-        ModelError::Timeout { attempts: tries, waited, .. } => {
-            let tries = if *tries == 1 { "1 try".to_owned() } else { format!("{tries} tries") };
-            let seconds = waited.as_secs_f64().round().max(1.0);
-            format!("{who} didn't answer ({tries}, {seconds} s).")
-        }
-        ModelError::Rejected { status, .. } => {
-            format!(
-                "{who} refused the request (status {status}). The person who runs Nod needs to look at it."
-            )
-        }
-        ModelError::ToolsUnsupported { model } => format!(
-            "{who} ({model}) can't use tools, and I need one that can. The person who runs Nod needs to \
-             choose another."
-        ),
-        ModelError::Both { first, second } => {
-            format!("{} {}", model_error_text(who, first), model_error_text("The backup model", second))
-        }
-        ModelError::Withheld => {
-            format!("{who}'s provider held its answer back (content filter). Please ask in other words.")
-        }
-        ModelError::Empty { attempts: tries } => format!("{who} gave an empty answer {tries} times."),
-    }
 }
 
 async fn fail_run(

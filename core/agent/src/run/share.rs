@@ -4,7 +4,7 @@
 use serde_json::json;
 use sqlx::PgConnection;
 
-use super::commit::placeholder_card;
+use super::outbox::placeholder_card;
 use crate::rows as sql;
 use nod_contract::card::{Action, Block, Card, OnClick, Style, truncate};
 use nod_contract::chat::InteractionResponse;

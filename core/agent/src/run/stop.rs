@@ -16,7 +16,7 @@ use nod_people::open_pages;
 use nod_requests::{approval, effect, perform, question};
 use nod_store::audit;
 use nod_store::runs;
-use nod_store::workflow::{STEP, WorkflowRun};
+use nod_store::workflow::WorkflowRun;
 
 /// The result of a request to stop a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub async fn all(
     Ok(any)
 }
 
-/// Stops a turn or the run of a workflow, if it belongs to this person.
+/// Stops a turn or the run of a workflow, if it belongs to this person. A step is stopped with its workflow.
 pub async fn stop_run(
     core: &Agent,
     conn: &mut PgConnection,
@@ -61,8 +61,13 @@ pub async fn stop_run(
     by: PersonId,
     now: Timestamp,
 ) -> sqlx::Result<StopResult> {
-    match sql::load_workflow_run(conn, tenant, id).await? {
-        Some(loaded) if ![CHAT, STEP].contains(&loaded.workflow.as_str()) => {
+    let loaded = sql::load_workflow_run(conn, tenant, id).await?;
+    let workflow = match loaded.as_ref().and_then(|loaded| loaded.parent) {
+        Some(parent) => sql::load_workflow_run(conn, tenant, parent).await?,
+        None => loaded,
+    };
+    match workflow {
+        Some(loaded) if loaded.workflow != CHAT => {
             stop_workflow(core, conn, tenant, &loaded.run, by, now).await
         }
         _ => stop_and_show(core, conn, tenant, id, by, now, &mut Vec::new()).await,
@@ -97,6 +102,7 @@ async fn stop_workflow(
         runs::lock(conn, tenant, step).await?;
         if sql::stop(conn, tenant, step, now).await? {
             withdraw_requests(conn, tenant, step, by, now).await?;
+            schedule_purge(core, conn, tenant, step, now).await?;
         }
     }
     audit::insert_entry(conn, tenant, Some(by), "run.stopped", id.0, None, &json!({}), now).await?;
@@ -104,10 +110,10 @@ async fn stop_workflow(
     let venue = delivery::sql::load_location(conn, tenant, *conversation).await?;
     let card = card(&principal.name, &begun);
     post(core, conn, tenant, (id, *conversation), &venue, &card, now).await?;
-    open_pages::enqueue_refresh(conn, tenant, by, now).await?;
     for hook in &core.accounts.hooks {
         hook.workflow_stopped(conn, tenant, id, now).await?;
     }
+    open_pages::enqueue_refresh(conn, tenant, by, now).await?;
     Ok(StopResult::Stopped)
 }
 
@@ -155,13 +161,25 @@ async fn stop_and_show(
         post(core, conn, tenant, (id, run.conversation), &venue, &card, now).await?;
         shown.push(card);
     }
-    // Loads the last committed state, which can be newer than the first load.
-    let stopped = sql::load(conn, tenant, id).await?;
-    if stopped.is_some_and(|stopped| stopped.run.state.has_channel_history) {
-        forget::schedule_purge(core, conn, tenant, id, now).await?;
-    }
+    schedule_purge(core, conn, tenant, id, now).await?;
     open_pages::enqueue_refresh(conn, tenant, by, now).await?;
     Ok(StopResult::Stopped)
+}
+
+/// Has what a stopped run read of other people's messages deleted in time.
+async fn schedule_purge(
+    core: &Agent,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    // The last committed state, which can be newer than one that was loaded before.
+    let stopped = sql::load(conn, tenant, run).await?;
+    match stopped.is_some_and(|stopped| stopped.run.state.has_channel_history) {
+        true => forget::schedule_purge(core, conn, tenant, run, now).await,
+        false => Ok(()),
+    }
 }
 
 /// Replaces the progress line by the card; returns false if there is none.

@@ -2,16 +2,19 @@
 
 use sqlx::PgConnection;
 
-use super::runner::MAX_ATTEMPTS;
+use super::commit::complete_job;
+use super::long::{self, TruncatedAnswer};
+use super::outbox::Outbox;
+use super::runner::{MAX_ATTEMPTS, wait_until_stopped};
 use crate::context::{Agent, RegisteredWorkflow};
+use crate::graph::claim_check;
 use crate::rows::{self as sql, NewMessage, NewRun};
 use crate::state::{AgentState, Node, StepGoal};
+use nod_contract::card::{Block, Card};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::RunId;
 use nod_contract::model::Turn;
-use nod_contract::privacy::Audience;
-use nod_people::delivery::{self, NewDelivery};
-use nod_people::open_pages;
+use nod_people::{delivery, open_pages, people};
 use nod_store::jobs::{Claim, WorkError, commit_and_begin, sql as jobs};
 use nod_store::steps::{self, StepRecord};
 use nod_store::workflow::{
@@ -40,9 +43,19 @@ pub async fn advance(
         let started = core.now();
         let model = core.memory.model.as_ref();
         let cx = WorkflowContext::new(&row.run, registered.workflow.name(), model, &core.clock, &core.ids);
-        let transition = match claim.attempt > MAX_ATTEMPTS {
-            true => registered.workflow.give_up(&row.run, loaded, "something kept going wrong on my side")?,
-            false => registered.workflow.step(&row.run, loaded, event, &cx).await?,
+        let person =
+            people::directory::ensure_profile(core, claim.tenant, row.person, &row.platform, &row.workspace)
+                .await?;
+        let transition = if !core.welcome.admits(person.membership) {
+            registered.workflow.give_up(&row.run, loaded, people::MEMBERS_ONLY)?
+        } else if claim.attempt > MAX_ATTEMPTS {
+            registered.workflow.give_up(&row.run, loaded, "something kept going wrong on my side")?
+        } else {
+            tokio::select! {
+                biased;
+                decided = registered.workflow.step(&row.run, loaded, event, &cx) => decided?,
+                _ = wait_until_stopped(core, claim, id) => return complete_job(core, claim).await,
+            }
         };
         let mut records = cx.take_records();
         records.push(StepRecord::of_node(&row.run.node, started, core.now()));
@@ -84,7 +97,7 @@ impl WorkflowCommit<'_> {
         sql::write_workflow_run(&mut tx, claim, (run.id, self.version), (status, node, error), now).await?;
         steps::record(&mut tx, run.tenant, run.id, records, transition.audience).await?;
         for want in &transition.wants {
-            self.write_want(&mut tx, want, now).await?;
+            self.write_want(&mut tx, want, transition.next == Next::Done, now).await?;
         }
         self.registered.workflow.write(&mut tx, run, &transition.rows, now).await?;
         if matches!(transition.next, Next::Go(_)) {
@@ -115,27 +128,30 @@ impl WorkflowCommit<'_> {
         &self,
         conn: &mut PgConnection,
         want: &Want,
+        is_result: bool,
         now: Timestamp,
     ) -> Result<(), WorkError> {
-        let Self { run, .. } = self;
+        let Self { core, run, .. } = self;
         match want {
             Want::Step(step) => self.begin_step(conn, step, now).await,
             Want::Message { id, card, audience } => {
                 let venue = delivery::sql::load_location(conn, run.tenant, run.conversation).await?;
-                let new = NewDelivery {
-                    id: *id,
+                let outbox = Outbox {
+                    core,
+                    tenant: run.tenant,
+                    venue: &venue,
+                    run: run.id,
                     conversation: run.conversation,
-                    run: Some(run.id),
-                    platform: &venue.platform,
-                    target: None,
-                    opens_thread: false,
-                    card,
-                    only_for: match audience {
-                        Audience::Person(person) => Some(*person),
-                        Audience::Channel => None,
-                    },
+                    person: run.principal.person,
+                    name: &run.principal.name,
+                    is_shared: !venue.is_private_location(),
                 };
-                Ok(delivery::enqueue(conn, run.tenant, &venue, &new, now).await?)
+                let TruncatedAnswer { mut card, whole } = long::truncate_answer(card);
+                if is_result && claims_too_much(conn, run, &card).await? {
+                    card =
+                        card.with_block(Block::Note("To be clear, nothing was sent or changed.".to_owned()));
+                }
+                outbox.post_answer(conn, *id, (&card, whole.as_ref()), *audience, now).await
             }
         }
     }
@@ -177,4 +193,14 @@ impl WorkflowCommit<'_> {
         sql::begin(conn, None, run.tenant, &new, &message, now, now).await?;
         Ok(())
     }
+}
+
+/// Whether a result may say that something was done of which there is no receipt: an action was wanted, or its words say so.
+async fn claims_too_much(conn: &mut PgConnection, run: &WorkflowRun, card: &Card) -> sqlx::Result<bool> {
+    let actions = sql::load_actions(conn, run.tenant, run.id).await?;
+    let says_so = card.body.iter().any(|block| match block {
+        Block::Markdown(text) => claim_check::has_action_claim(text),
+        _ => false,
+    });
+    Ok(!actions.have_receipt && (actions.were_wanted || says_so))
 }

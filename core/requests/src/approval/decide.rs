@@ -203,7 +203,7 @@ pub async fn expire(core: &Requests, claim: &Claim, id: ApprovalId) -> Result<()
 
 /// Supersedes pending requests for the same tool and topic, or for the same draft, that earlier runs made in this
 /// conversation. What was edited on the old card stands on the new one. `is_private` says that only the owner reads the
-/// new card.
+/// new card. A task and what is said meanwhile do not replace each other's.
 pub async fn supersede(
     core: &Requests,
     conn: &mut PgConnection,
@@ -219,6 +219,9 @@ pub async fn supersede(
     for old in sql::list_pending(conn, tenant, newer.decider, all).await? {
         // Calls of one run do not replace each other: the user asked for both.
         if old.id == newer.id || old.run == newer.run || !replaces(newer, &old) {
+            continue;
+        }
+        if !runs::have_same_workflow(conn, tenant, (newer.run, old.run)).await? {
             continue;
         }
         let is_widened = old.revision > 1

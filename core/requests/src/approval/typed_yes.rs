@@ -14,7 +14,7 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, PersonId, TenantId};
 use nod_people::delivery::{self, ConversationLocation};
 use nod_people::people::{self, heard};
-use nod_store::runs::Verdict;
+use nod_store::runs::{self, Verdict};
 
 /// The texts that count as an approval, with nothing else in the message.
 const YES: [&str; 14] = [
@@ -109,6 +109,9 @@ pub async fn yes(
             };
             if !here(one) {
                 return said(ASKED_PRIVATELY.to_owned());
+            }
+            if word.answers.is_none() && runs::is_step(conn, tenant, one.run).await? {
+                return said(TASK_NEEDS_BUTTON.to_owned());
             }
             if one.co_approver_list.is_some() {
                 return said(CO_APPROVAL_NEEDS_BUTTON.to_owned());
@@ -213,6 +216,8 @@ const CO_APPROVAL_NEEDS_BUTTON: &str =
     "Two people have to approve this, so please use the button on the card.";
 const UNTRUSTED_NEEDS_BUTTON: &str =
     "I read text from outside before preparing this, so please use the button on its card.";
+const TASK_NEEDS_BUTTON: &str = "A task of yours asked for a nod here, so I can't tell what your yes is for. If it is for \
+    the task, please use the button on its card; if it is for something else, say it in a few words.";
 const OTHERS: &str = "Someone else has written here since I asked, so your yes may be for them. Please use the \
     button on the card, or write yes to me by name.";
 const BEHIND: &str = "I may not have read everything here yet, so I can't tell what your yes answers. Please use \

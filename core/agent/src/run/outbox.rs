@@ -1,0 +1,123 @@
+//! Where the messages of a run go: into its conversation, or, if others read there too, what is private into its person's
+//! direct messages, with a line in the conversation that says so.
+
+use sqlx::PgConnection;
+
+use super::long::Whole;
+use crate::context::Agent;
+use nod_contract::card::{Block, Card};
+use nod_contract::chat::DeliveryTarget;
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ConversationId, DeliveryId, PersonId, RunId, TenantId};
+use nod_contract::privacy::Audience;
+use nod_people::delivery::{self, ConversationLocation, NewDelivery};
+use nod_store::jobs::WorkError;
+
+pub(super) struct Outbox<'a> {
+    pub(super) core: &'a Agent,
+    pub(super) tenant: TenantId,
+    pub(super) venue: &'a ConversationLocation,
+    pub(super) run: RunId,
+    pub(super) conversation: ConversationId,
+    pub(super) person: PersonId,
+    /// The person's name, as others read it.
+    pub(super) name: &'a str,
+    /// Whether others read the conversation too.
+    pub(super) is_shared: bool,
+}
+
+impl Outbox<'_> {
+    /// Posts an answer to its audience, as several messages if it is too long for one.
+    pub(super) async fn post_answer(
+        &self,
+        conn: &mut PgConnection,
+        first: DeliveryId,
+        (card, whole): (&Card, Option<&Whole>),
+        audience: Audience,
+        now: Timestamp,
+    ) -> Result<(), WorkError> {
+        let adapter = self.core.adapters.get(&self.venue.platform);
+        let fits = |card: &Card| adapter.is_none_or(|adapter| adapter.fits_in_one_message(card));
+        let most = adapter.map_or(usize::MAX, |adapter| adapter.max_message_chars());
+        for (at, page) in delivery::split_into_messages(card, most, fits).into_iter().enumerate() {
+            let id = delivery::page_id(first, at);
+            let page = &page.with_numbered_actions(id);
+            match audience {
+                Audience::Channel => self.enqueue(conn, id, page, None, audience, now).await?,
+                Audience::Person(_) if at == 0 => {
+                    let line = placeholder_card(format!("Answered {} privately.", self.name));
+                    self.enqueue_private_with_placeholder(conn, id, page, line, now).await?;
+                }
+                Audience::Person(_) => self.enqueue_private(conn, id, page, now).await?,
+            }
+        }
+        self.send_whole(conn, whole, audience, now).await
+    }
+
+    /// Sends a card only to the person; in a shared place, the run's line in the thread says so.
+    pub(super) async fn enqueue_private_with_placeholder(
+        &self,
+        conn: &mut PgConnection,
+        id: DeliveryId,
+        card: &Card,
+        line: Card,
+        now: Timestamp,
+    ) -> Result<(), WorkError> {
+        self.enqueue_private(conn, id, card, now).await?;
+        if !self.is_shared {
+            return Ok(());
+        }
+        let id = delivery::line_id(self.run);
+        match delivery::update_line(conn, self.tenant, id, line.clone(), now).await? {
+            true => Ok(()),
+            false => self.enqueue(conn, id, &line, None, Audience::Channel, now).await,
+        }
+    }
+
+    /// Sends a card only to the person, and posts nothing elsewhere.
+    pub(super) async fn enqueue_private(
+        &self,
+        conn: &mut PgConnection,
+        id: DeliveryId,
+        card: &Card,
+        now: Timestamp,
+    ) -> Result<(), WorkError> {
+        let audience = Audience::Person(self.person);
+        if !self.is_shared {
+            return self.enqueue(conn, id, card, None, audience, now).await;
+        }
+        let target = delivery::dm_target(conn, self.tenant, self.venue, self.person).await?;
+        let target = target.ok_or("nobody to write to")?;
+        self.enqueue(conn, id, card, Some(&target), audience, now).await
+    }
+
+    pub(super) async fn enqueue(
+        &self,
+        conn: &mut PgConnection,
+        id: DeliveryId,
+        card: &Card,
+        target: Option<&DeliveryTarget>,
+        audience: Audience,
+        now: Timestamp,
+    ) -> Result<(), WorkError> {
+        let new = NewDelivery {
+            id,
+            conversation: self.conversation,
+            run: Some(self.run),
+            platform: &self.venue.platform,
+            target,
+            opens_thread: false,
+            card,
+            only_for: match audience {
+                Audience::Person(person) => Some(person),
+                Audience::Channel => None,
+            },
+        };
+        Ok(delivery::enqueue(conn, self.tenant, self.venue, &new, now).await?)
+    }
+}
+
+/// Creates a line that reveals nothing of the private message.
+pub(super) fn placeholder_card(words: String) -> Card {
+    Card { body: vec![Block::Note(words)], ..Card::default() }
+}
