@@ -15,8 +15,14 @@ on_each_platform!(
     a_wish_that_nobody_can_plan_is_one_step,
     what_is_no_wish_begins_nothing,
     a_person_has_three_open_tasks_at_most,
-    a_step_whose_model_does_not_answer_ends_the_task,
-    a_step_that_never_finishes_ends_the_task,
+    a_step_that_failed_is_tried_again,
+    a_step_that_failed_is_skipped,
+    a_step_that_never_finishes_can_be_tried_again,
+    a_step_that_failed_is_decided_once,
+    nobody_decides_about_a_step_that_failed,
+    a_task_whose_step_failed_is_stopped,
+    a_task_is_run_again_once,
+    a_step_makes_a_file,
     a_step_finishes_alone,
     a_stopped_task_takes_back_what_it_asked_for,
     stop_typed_stops_the_task,
@@ -90,6 +96,7 @@ async fn a_task_is_planned_done_and_told(platform: Platform) {
               · Ana Silva's task · Done · 2 steps
               ✓ 1 Compare the offers — Olive is cheaper.
               ✓ 2 Tell Bo which to take — Bo has the mail.
+              [Run again]
             nod: # Email sent
               From  ana@acme.test
               To  bo@acme.test
@@ -171,6 +178,7 @@ async fn a_wish_that_nobody_can_plan_is_one_step(platform: Platform) {
             nod: # Find it
               · Ana Silva's task · Done · 1 step
               ✓ 1 Find it — It is here.
+              [Run again]
             nod: # Done: Find it
               It is here.
 
@@ -215,27 +223,80 @@ async fn a_person_has_three_open_tasks_at_most(platform: Platform) {
     world.discard().await;
 }
 
-async fn a_step_whose_model_does_not_answer_ends_the_task(platform: Platform) {
+/// A task of three steps whose second one failed, because the model refused it.
+async fn with_failed_step(platform: Platform) -> World {
     let mut world = World::new_on(platform).await;
-    plan(&world, &["Look", "Look again"]);
+    plan(&world, &["Look", "Look again", "Tell"]);
     world.model.will(finish("Found.", "It is here."));
     world.model.will(Answer::status(400, None));
     world.run_command("ana", "dm:ana", "task find it").await;
+    world
+}
+
+async fn a_step_that_failed_is_tried_again(platform: Platform) {
+    let mut world = with_failed_step(platform).await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: # Find it
-              · Ana Silva's task · Failed · 1 of 2 steps done
+              · Ana Silva's task · step 2 of 3 · ▰▱▱ 33 % · It did not work: see the message below.
               ✓ 1 Look — Found.
               ✗ 2 Look again — did not work
-            nod: # Not done: Find it
-              Step 2 did not work. The model refused the request (status 400). The person who runs Nod needs to look at it. This step sent and changed nothing. One step was done before that; what it did stands.
-              · run ········
+              ○ 3 Tell
+              [Stop]
+            nod: # Step 2 did not work: Look again
+              The model refused the request (status 400). The person who runs Nod needs to look at it. This step sent and changed nothing.
+              · Asked by your task Find it · run ········
+              [Try this step again] [Skip it] [Stop]
+        ");
+    }
+    world.model.will(finish("Found again.", "It is still here."));
+    world.model.will(finish("Told.", "Nothing more."));
+    result(&world, "It is found.", "It is here.");
+    world.click("ana", "dm:ana", "Try this step again").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
+            nod: # Find it
+              · Ana Silva's task · Done · 3 steps
+              ✓ 1 Look — Found.
+              ✓ 2 Look again — Found again.
+              ✓ 3 Tell — Told.
+              [Run again]
+            nod: · Step 2 did not work → tried again
+            nod: # Done: Find it
+              It is found.
+
+              It is here.
+        ");
+    }
+    let heard = world.model.all_requests().iter().map(Value::to_string).collect::<String>();
+    assert!(heard.contains("The person wants this step tried once more."), "{heard}");
+    world.finish().await;
+}
+
+async fn a_step_that_failed_is_skipped(platform: Platform) {
+    let mut world = with_failed_step(platform).await;
+    world.model.will(finish("Told.", "Nothing more."));
+    result(&world, "It is found.", "It is here.");
+    world.click("ana", "dm:ana", "Skip it").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
+            nod: # Find it
+              · Ana Silva's task · Done · 2 of 3 steps
+              ✓ 1 Look — Found.
+              – 2 Look again — skipped
+              ✓ 3 Tell — Told.
+              [Run again]
+            nod: · Step 2 did not work → skipped
+            nod: # Done: Find it
+              It is found.
+
+              It is here.
         ");
     }
     world.finish().await;
 }
 
-async fn a_step_that_never_finishes_ends_the_task(platform: Platform) {
+async fn a_step_that_never_finishes_can_be_tried_again(platform: Platform) {
     let mut world = World::new_on(platform).await;
     plan(&world, &["Look"]);
     for _ in 0..12 {
@@ -243,7 +304,102 @@ async fn a_step_that_never_finishes_ends_the_task(platform: Platform) {
     }
     world.run_command("ana", "dm:ana", "task find it").await;
     let said = world.read_new("dm:ana");
-    assert!(said.contains("Step 1 did not work. I stopped after 12 thoughts without a result."), "{said}");
+    assert!(said.contains("I stopped after 12 thoughts without a result."), "{said}");
+    world.model.will(finish("Found.", "It is here."));
+    result(&world, "It is found.", "It is here.");
+    world.click("ana", "dm:ana", "Try this step again").await;
+    let said = world.read_new("dm:ana");
+    assert!(said.contains("# Done: Find it"), "{said}");
+    world.finish().await;
+}
+
+/// Both buttons are pressed at once, by two people and by one twice.
+async fn a_step_that_failed_is_decided_once(platform: Platform) {
+    let mut world = with_failed_step(platform).await;
+    let notice: String = sqlx::query_scalar("select notice_id::text from task_steps where status = 'failed'")
+        .fetch_one(&world.pool)
+        .await
+        .unwrap();
+    world.send_click(&Click::forged("bo", "general", format!("skip_step:{notice}"))).await;
+    assert!(world.read_ephemerals("bo").contains("Only the person whose task it is can decide this."));
+    world.model.will(finish("Told.", "Nothing more."));
+    result(&world, "It is found.", "It is here.");
+    let message = world.find_message_with_button("dm:ana", "Skip it");
+    tokio::join!(
+        world.chat.click("ana", "dm:ana", &message, "Skip it"),
+        world.chat.click("ana", "dm:ana", &message, "Skip it"),
+    );
+    world.wait_until_idle().await;
+    assert!(world.read_ephemerals("ana").contains("That has been decided already."));
+    world.send_click(&Click::forged("ana", "dm:ana", format!("try_step_again:{notice}"))).await;
+    assert!(world.read_ephemerals("ana").contains("That has been decided already."));
+    let said = world.read_new("dm:ana");
+    assert!(said.contains("Step 2 did not work → skipped") && said.contains("# Done: Find it"), "{said}");
+    world.finish().await;
+}
+
+async fn nobody_decides_about_a_step_that_failed(platform: Platform) {
+    let mut world = with_failed_step(platform).await;
+    result(&world, "It is found.", "It is here.");
+    world.advance(TimeDelta::hours(73)).await;
+    let said = world.read_new("dm:ana");
+    assert!(said.contains("Step 2 did not work → nobody decided, so I finished without it"), "{said}");
+    assert!(said.contains("– 3 Tell — skipped") && said.contains("# Done: Find it"), "{said}");
+    world.finish().await;
+}
+
+async fn a_task_whose_step_failed_is_stopped(platform: Platform) {
+    let mut world = with_failed_step(platform).await;
+    world.read_new("dm:ana");
+    let message = world.find_message_with_button("dm:ana", "Skip it");
+    world.chat.click("ana", "dm:ana", &message, "Stop").await;
+    world.wait_until_idle().await;
+    let said = world.read_new("dm:ana");
+    assert!(
+        said.contains("Step 2 did not work → stopped") && said.contains("Stopped · 1 of 3 steps done"),
+        "{said}"
+    );
+    assert!(!said.contains("[Skip it]") && !said.contains("[Stop]"), "{said}");
+    world.finish().await;
+}
+
+async fn a_task_is_run_again_once(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    for text in ["It is here.", "It is there."] {
+        plan(&world, &["Look"]);
+        world.model.will(finish("Found.", text));
+        result(&world, "It is found.", text);
+    }
+    world.run_command("ana", "dm:ana", "task find it").await;
+    let ended: String =
+        sqlx::query_scalar("select id::text from tasks").fetch_one(&world.pool).await.unwrap();
+    world.click("ana", "dm:ana", "Run again").await;
+    world.send_click(&Click::forged("ana", "dm:ana", format!("run_task_again:{ended}"))).await;
+    assert!(
+        world.read_ephemerals("ana").contains("I have begun it again already. Its own card is further down.")
+    );
+    world.send_click(&Click::forged("bo", "general", format!("run_task_again:{ended}"))).await;
+    assert!(world.read_ephemerals("bo").contains("Only the person whose task it is can run it again."));
+    let said = world.read_new("dm:ana");
+    assert!(said.contains("It is here.") && said.contains("It is there."), "{said}");
+    assert_eq!(said.matches("# Done: Find it").count(), 2, "{said}");
+    world.finish().await;
+}
+
+async fn a_step_makes_a_file(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    plan(&world, &["Compare"]);
+    let file = |kind: &str, content: &str| json!({ "name": "../Offers/comparison", "kind": kind, "content": content });
+    world.model.will(Answer::tool("create_file", file("json", "{ no JSON")));
+    world.model.will(Answer::tool("create_file", file("csv", "caterer,a head\nFig,23\nOlive,21\n")));
+    world.model.will(finish("Compared.", "Olive is cheaper; comparison.csv has it all."));
+    result(&world, "Olive is cheaper.", "See comparison.csv.");
+    world.run_command("ana", "dm:ana", "task compare the offers").await;
+    let said = world.read_new("dm:ana");
+    assert!(said.contains("Here is comparison.csv."), "{said}");
+    assert_eq!(world.chat.uploaded_file_text("comparison-").unwrap(), "caterer,a head\nFig,23\nOlive,21\n");
+    let heard = world.model.all_requests().iter().map(Value::to_string).collect::<String>();
+    assert!(heard.contains("the content is not JSON"), "{heard}");
     world.finish().await;
 }
 
@@ -289,6 +445,7 @@ async fn a_stopped_task_takes_back_what_it_asked_for(platform: Platform) {
               · Ana Silva's task · Stopped · 1 of 2 steps done
               ✓ 1 Compare the offers — Olive is cheaper.
               ■ 2 Tell Bo which to take — stopped
+              [Run again]
             nod: # Email not sent
               From  ana@acme.test
               To  bo@acme.test
@@ -366,6 +523,7 @@ async fn a_question_is_answered_with_a_button(platform: Platform) {
             nod: # Plan the summer party
               · Ana Silva's task · Done · 1 step
               ✓ 1 Ask for the date — It is the 19th.
+              [Run again]
             nod: · Which date? → 19 March
             nod: # Done: Plan the summer party
               It is the 19th.

@@ -435,7 +435,8 @@ impl AgentState {
         self.has_read_untrusted |= output.provenance.is_untrusted();
         self.provenance = self.provenance.clone().merge(output.provenance.clone());
         match &output.follow_up {
-            FollowUp::Nothing => {}
+            // A file is sent by the commit.
+            FollowUp::Nothing | FollowUp::File { .. } => {}
             FollowUp::Draft(draft) => {
                 let was_open =
                     self.drafts.find(&draft.id).map(|open| (open.provenance.clone(), open.made_by_nod));
@@ -543,6 +544,27 @@ impl AgentState {
         if let Some(goal) = &mut self.goal {
             goal.result = Some(StepResult::Failed(reason.to_owned()));
         }
+    }
+
+    /// Returns why it failed, if it is a step that has.
+    pub(crate) fn step_failure(&self) -> Option<&str> {
+        match self.goal.as_ref()?.result.as_ref()? {
+            StepResult::Failed(reason) => Some(reason),
+            StepResult::Finished(_) | StepResult::Said(_) => None,
+        }
+    }
+
+    /// Makes a step that failed go on from where it failed; returns false if it is none.
+    pub(crate) fn retry_step(&mut self) -> bool {
+        let Some(goal) = &mut self.goal else { return false };
+        goal.result = None;
+        self.reply = None;
+        self.model_turns = 0;
+        if self.pending_calls.is_empty() {
+            let text = "The person wants this step tried once more. What was done before stands: do not do it again.";
+            self.turns.push(Turn::System { text: text.to_owned() });
+        }
+        true
     }
 
     /// Whether it is a step that has ended.

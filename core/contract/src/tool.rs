@@ -158,6 +158,13 @@ pub enum FollowUp {
     MailThread(String),
     /// The outcome of the workflow's step that made the call: the step ends.
     Outcome(Value),
+    /// A file for the person, which is sent to whoever may read what was in view.
+    File {
+        /// Its name without an extension, and the extension.
+        stem: String,
+        extension: String,
+        text: String,
+    },
     /// A part of what an ability keeps for its check of the answer: ids, handles and the query, no text of others.
     CheckPart { check: String, part: Value },
 }

@@ -51,8 +51,10 @@ pub async fn find_inconsistencies(
                and not exists (select 1 from dead_jobs d where d.tenant_id = $1 and d.lane_id = r.lane_id
                    and d.payload->>'run' = r.id::text)
          union all
-         select 'workflows that wait for no step', count(*) from runs r
-             where r.tenant_id = $1 and r.status = 'waiting' and r.workflow not in ('chat', 'step')
+         select 'tasks that wait for no step', count(*) from runs r
+             where r.tenant_id = $1 and r.status = 'waiting' and r.workflow = 'task'
+               and not exists (select 1 from task_steps f where f.tenant_id = $1 and f.task_id = r.id
+                   and f.status = 'failed')
                and not exists (select 1 from runs s where s.tenant_id = $1 and s.parent_id = r.id
                    and s.status in ('queued', 'running', 'waiting'))
                and not exists (select 1 from jobs j where j.tenant_id = $1 and j.lane_id = r.lane_id

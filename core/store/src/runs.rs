@@ -55,14 +55,34 @@ pub(crate) async fn enqueue<J: Job>(
     Ok(())
 }
 
+/// Has a step that failed done once more, from where it failed; returns false if it has not failed. Its lane is locked.
+pub async fn retry_step(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    step: RunId,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let queued = sqlx::query!(
+        "update runs set status = 'queued', finished_at = null
+         where tenant_id = $1 and id = $2 and status = 'failed'",
+        tenant.0,
+        step.0
+    );
+    if queued.execute(&mut *conn).await?.rows_affected() == 0 {
+        return Ok(false);
+    }
+    notify(conn, tenant, step, RunEvent::RetryRequested, now).await?;
+    Ok(true)
+}
+
 /// Returns whether a run is a step of a workflow, and not part of the conversation in which it asks.
 pub async fn is_step(conn: &mut PgConnection, tenant: TenantId, run: RunId) -> sqlx::Result<bool> {
     let is_step = sqlx::query_scalar!(
-        r#"select exists (select 1 from runs where tenant_id = $1 and id = $2 and parent_id is not null) as "is_step!""#,
+        r#"select parent_id is not null as "is_step!" from runs where tenant_id = $1 and id = $2"#,
         tenant.0,
         run.0
     );
-    is_step.fetch_one(conn).await
+    Ok(is_step.fetch_optional(conn).await?.unwrap_or_default())
 }
 
 /// Returns whether two runs are steps of one workflow, or neither is a step.
@@ -72,13 +92,14 @@ pub async fn have_same_workflow(
     (one, other): (RunId, RunId),
 ) -> sqlx::Result<bool> {
     let is_same = sqlx::query_scalar!(
-        r#"select (select parent_id from runs where tenant_id = $1 and id = $2)
-             is not distinct from (select parent_id from runs where tenant_id = $1 and id = $3) as "is_same!""#,
+        r#"select a.parent_id is not distinct from b.parent_id as "is_same!"
+         from runs a join runs b on b.tenant_id = a.tenant_id and b.id = $3
+         where a.tenant_id = $1 and a.id = $2"#,
         tenant.0,
         one.0,
         other.0
     );
-    is_same.fetch_one(conn).await
+    Ok(is_same.fetch_optional(conn).await?.unwrap_or_default())
 }
 
 /// Locks the lane of a run if it has jobs. Call it before a transaction changes rows of the run.

@@ -182,6 +182,8 @@ impl Job for WorkflowJob {
 pub enum WorkflowEvent {
     /// One of its steps ended.
     StepEnded { step: RunId, outcome: StepOutcome },
+    /// A person changed its ability's rows: it goes on from what they say now.
+    RowsChanged,
 }
 
 /// Sends an event to a run of a workflow. A run that was deleted hears nothing.

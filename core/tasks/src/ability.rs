@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::buttons::TaskButtons;
 use crate::command::Begin;
 use crate::job::{Cards, ShowsSteps};
 use crate::workflow::Tasks;
@@ -13,6 +14,7 @@ use nod_store::ability::Ability;
 pub fn plug() -> Plug {
     Box::new(|chat| Ability {
         jobs: vec![Arc::new(Cards(chat.clone()))],
+        buttons: vec![Arc::new(TaskButtons(chat.clone()))],
         commands: vec![Arc::new(Begin(chat.clone()))],
         hooks: vec![Arc::new(ShowsSteps)],
         workflows: vec![Arc::new(Tasks(chat.clone()))],

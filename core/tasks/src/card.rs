@@ -5,6 +5,11 @@ use crate::{StepStatus, Task, TaskStep};
 use nod_contract::card::{Action, Block, Button, Card, OnClick, Style};
 use nod_contract::ids::{DeliveryId, RunId, named_lane_id};
 
+/// The kinds of the buttons of tasks.
+pub(crate) const RUN_AGAIN: &str = "run_task_again";
+pub(crate) const TRY_STEP_AGAIN: &str = "try_step_again";
+pub(crate) const SKIP_STEP: &str = "skip_step";
+
 /// Where a task's run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
@@ -16,22 +21,35 @@ pub(crate) enum Phase {
     Stopped,
 }
 
+impl Phase {
+    /// Whether it has not ended.
+    pub(crate) fn is_open(self) -> bool {
+        matches!(self, Self::Planning | Self::Working | Self::WritingResult)
+    }
+}
+
+fn button(label: &str, style: Style, action: Action) -> Button {
+    Button { label: label.to_owned(), style, on_click: OnClick::Action(action) }
+}
+
+fn stop_button(run: RunId) -> Button {
+    button("Stop", Style::Danger, Action::new("stop_run", run))
+}
+
 /// Draws the card that shows how far a task is.
 pub(crate) fn progress(run: RunId, task: &Task, owner: &str, phase: Phase) -> Card {
     let mut body = vec![Block::Note(first_line(task, owner, phase))];
     if !task.steps.is_empty() {
         body.push(Block::Literal(plan_lines(&task.steps, None)));
     }
-    let is_open = matches!(phase, Phase::Planning | Phase::Working | Phase::WritingResult);
-    let stop = || Button {
-        label: "Stop".to_owned(),
-        style: Style::Danger,
-        on_click: OnClick::Action(Action::new("stop_run", run)),
+    let button = match phase.is_open() {
+        true => stop_button(run),
+        false => button("Run again", Style::Plain, Action::new(RUN_AGAIN, run)),
     };
     Card {
         title: Some(task.title.clone()),
         body,
-        buttons: is_open.then(stop).into_iter().collect(),
+        buttons: vec![button],
         notice: Some(format!("Task: {}", task.title)),
         ..Card::default()
     }
@@ -41,25 +59,29 @@ fn first_line(task: &Task, owner: &str, phase: Phase) -> String {
     let count = task.steps.len();
     let done = task.steps.iter().filter(|step| step.status == StepStatus::Done).count();
     let steps = if count == 1 { "1 step".to_owned() } else { format!("{count} steps") };
+    let ended = if done < count { format!("{done} of {steps}") } else { steps.clone() };
     match phase {
         Phase::Planning => format!("{owner}'s task · Planning…"),
-        Phase::WritingResult => format!("{owner}'s task · {steps} done · Writing the result…"),
+        Phase::WritingResult => format!("{owner}'s task · {ended} done · Writing the result…"),
         Phase::Done => {
             let minutes = task.finished_at.map(|at| (at - task.created_at).num_minutes()).unwrap_or_default();
             match minutes {
-                ..=0 => format!("{owner}'s task · Done · {steps}"),
-                minutes => format!("{owner}'s task · Done · {steps}, {minutes} min"),
+                ..=0 => format!("{owner}'s task · Done · {ended}"),
+                minutes => format!("{owner}'s task · Done · {ended}, {minutes} min"),
             }
         }
         Phase::Failed => format!("{owner}'s task · Failed · {done} of {steps} done"),
         Phase::Stopped => format!("{owner}'s task · Stopped · {done} of {steps} done"),
         Phase::Working => {
-            let current = task.steps.iter().find(|step| step.status == StepStatus::Running);
+            let is_current =
+                |step: &&TaskStep| matches!(step.status, StepStatus::Running | StepStatus::Failed);
+            let current = task.steps.iter().find(is_current);
             let number = current.map_or(done, |step| usize::try_from(step.number).unwrap_or_default());
             let waits = match current.and_then(|step| step.waits_for.as_deref()) {
                 Some("approval") => " · Waits for your nod, in the message below.",
                 Some("answer") => " · Waits for your answer, in the message below.",
                 Some("account") => " · Waits for your account, see the message below.",
+                _ if task.failed_step().is_some() => " · It did not work: see the message below.",
                 _ => "",
             };
             let percent = (done * 100).checked_div(count).unwrap_or_default();
@@ -78,6 +100,7 @@ pub(crate) fn plan_lines(steps: &[TaskStep], current: Option<i16>) -> String {
         let mark = match step.status {
             StepStatus::Done => '✓',
             StepStatus::Failed => '✗',
+            StepStatus::Skipped => '–',
             StepStatus::Stopped => '■',
             StepStatus::Running => '▸',
             StepStatus::Planned if current == Some(step.number) => '▸',
@@ -85,6 +108,7 @@ pub(crate) fn plan_lines(steps: &[TaskStep], current: Option<i16>) -> String {
         };
         let summary = match step.status {
             StepStatus::Failed => Some("did not work"),
+            StepStatus::Skipped => Some("skipped"),
             StepStatus::Stopped => Some("stopped"),
             _ => step.summary.as_deref().filter(|summary| !summary.is_empty()),
         };
@@ -92,6 +116,34 @@ pub(crate) fn plan_lines(steps: &[TaskStep], current: Option<i16>) -> String {
         format!("{mark} {} {}{summary}", step.number, step.title)
     };
     steps.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Writes the message that asks how to go on with a step that failed.
+pub(crate) fn failed_step(
+    run: RunId,
+    task: &Task,
+    step: &TaskStep,
+    notice: DeliveryId,
+    reason: &str,
+) -> Card {
+    Card {
+        title: Some(format!("Step {} did not work: {}", step.number, step.title)),
+        body: vec![
+            Block::Markdown(sentence(reason)),
+            Block::Note(format!("Asked by your task {} · run {}", task.title, run.short())),
+        ],
+        buttons: vec![
+            button("Try this step again", Style::Primary, Action::new(TRY_STEP_AGAIN, notice)),
+            button("Skip it", Style::Plain, Action::new(SKIP_STEP, notice)),
+            stop_button(run),
+        ],
+        ..Card::default()
+    }
+}
+
+/// Writes what becomes of that message.
+pub(crate) fn decided_step(number: i16, decision: &str) -> Card {
+    Card { body: vec![Block::Note(format!("Step {number} did not work → {decision}"))], ..Card::default() }
 }
 
 /// Writes the message that brings the result.

@@ -8,7 +8,7 @@ use crate::{MAX_OPEN_TASKS, MAX_TITLE_CHARS, MAX_WISH_CHARS, PLAN, TASK, Task, s
 use nod_contract::card::truncate;
 use nod_contract::chat::InteractionResponse;
 use nod_contract::command::{CommandOption, CommandSpec, Takes};
-use nod_contract::ids::{DeliveryId, RunId};
+use nod_contract::ids::{DeliveryId, RunId, named_lane_id};
 use nod_people::context::Chat;
 use nod_people::delivery::{self, NewDelivery};
 use nod_people::{ability, people};
@@ -60,16 +60,41 @@ impl Command for Begin {
                  begun."
             ));
         }
-        let open = sql::list_open_titles(conn, asker.tenant, asker.person).await?;
-        if i64::try_from(open.len()).is_ok_and(|count| count >= MAX_OPEN_TASKS) {
-            return whisper(format!(
-                "You have {MAX_OPEN_TASKS} tasks open already: {}. Nothing was begun.",
-                open.join(", ")
-            ));
+        if let Some(refused) = refuse_another(conn, asker).await? {
+            return whisper(refused);
         }
-        begin(&self.0, conn, asker, wish).await?;
+        begin(&self.0, conn, asker, self.0.id(), wish).await?;
         Ok(InteractionResponse::Ack)
     }
+}
+
+/// Returns why a person can begin no further task, if so.
+async fn refuse_another(conn: &mut PgConnection, asker: &Asker<'_>) -> sqlx::Result<Option<String>> {
+    let open = sql::list_open_titles(conn, asker.tenant, asker.person).await?;
+    let is_full = i64::try_from(open.len()).is_ok_and(|count| count >= MAX_OPEN_TASKS);
+    let titles = open.join(", ");
+    Ok(is_full.then(|| format!("You have {MAX_OPEN_TASKS} tasks open already: {titles}. Nothing was begun.")))
+}
+
+/// Begins the same task as one that has ended, once.
+pub(crate) async fn begin_again(
+    core: &Chat,
+    conn: &mut PgConnection,
+    asker: &Asker<'_>,
+    (ended, wish): (RunId, &str),
+) -> sqlx::Result<InteractionResponse> {
+    // Two presses on one card name the same task.
+    let id = RunId(named_lane_id(&["the task after", &ended.to_string()]));
+    if sql::exists(conn, asker.tenant, id).await? {
+        return Ok(InteractionResponse::ephemeral(
+            "I have begun it again already. Its own card is further down.",
+        ));
+    }
+    if let Some(refused) = refuse_another(conn, asker).await? {
+        return Ok(InteractionResponse::ephemeral(refused));
+    }
+    begin(core, conn, asker, id, wish).await?;
+    Ok(InteractionResponse::Ack)
 }
 
 /// Returns a wish as a title.
@@ -81,10 +106,15 @@ fn title(wish: &str) -> String {
 }
 
 /// Stores the task, its run and its card, in the transaction of the command.
-async fn begin(core: &Chat, conn: &mut PgConnection, asker: &Asker<'_>, wish: &str) -> sqlx::Result<RunId> {
+async fn begin(
+    core: &Chat,
+    conn: &mut PgConnection,
+    asker: &Asker<'_>,
+    id: RunId,
+    wish: &str,
+) -> sqlx::Result<()> {
     let Asker { tenant, person, now, .. } = *asker;
     let conversation = ability::find_or_create_conversation(core, conn, asker, asker.thread()).await?;
-    let id: RunId = core.id();
     let task = Task {
         title: title(wish),
         note: wish.to_owned(),
@@ -112,5 +142,5 @@ async fn begin(core: &Chat, conn: &mut PgConnection, asker: &Asker<'_>, wish: &s
     delivery::enqueue(conn, tenant, &venue, &new, now).await?;
     sql::insert(conn, tenant, id, (conversation, person), &task).await?;
     audit::insert_entry(conn, tenant, Some(person), "task.begun", id.0, None, &json!({}), now).await?;
-    Ok(id)
+    Ok(())
 }

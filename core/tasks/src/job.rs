@@ -2,11 +2,12 @@
 //! before it.
 
 use async_trait::async_trait;
+use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::{card, sql};
+use crate::{card, failed_step, sql};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, RunId, TenantId, named_lane_id};
 use nod_people::context::Chat;
@@ -14,16 +15,21 @@ use nod_people::delivery;
 use nod_store::hooks::{Hook, StepMoved};
 use nod_store::jobs::{Claim, Job, JobHandler, WorkError, sql as jobs};
 
+/// How long a step that failed waits for a decision.
+const DECIDES_WITHIN: TimeDelta = TimeDelta::hours(72);
+
 /// The jobs of tasks.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "work", rename_all = "snake_case")]
 pub(crate) enum TaskJob {
     /// Draws the card of a task.
     ShowTask { task: RunId },
+    /// Goes on without a step that failed, if nobody has decided how.
+    ExpireFailedStep { notice: DeliveryId },
 }
 
 impl Job for TaskJob {
-    const KINDS: &'static [&'static str] = &["show_task"];
+    const KINDS: &'static [&'static str] = &["show_task", "expire_failed_step"];
 }
 
 /// Has the card of a task drawn. Its lane is locked after all others.
@@ -34,6 +40,17 @@ pub(crate) async fn enqueue(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     jobs::enqueue_once(conn, tenant, lane(task), &TaskJob::ShowTask { task }, now).await
+}
+
+/// Has the task go on without a failed step, if nobody decides how in time.
+pub(crate) async fn enqueue_expiry(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    notice: DeliveryId,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let work = TaskJob::ExpireFailedStep { notice };
+    jobs::enqueue(conn, tenant, notice.0, &work, now + DECIDES_WITHIN, now).await
 }
 
 fn lane(task: RunId) -> Uuid {
@@ -82,6 +99,7 @@ impl JobHandler for Cards {
     async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
         match claim.job()? {
             TaskJob::ShowTask { task } => show(&self.0, claim, task).await,
+            TaskJob::ExpireFailedStep { notice } => failed_step::expire(&self.0, claim, notice).await,
         }
     }
 }
@@ -94,6 +112,9 @@ async fn show(core: &Chat, claim: &Claim, task: RunId) -> Result<(), WorkError> 
         let card = card::progress(task, &shown.task, &shown.owner, shown.phase);
         let delivery = DeliveryId(shown.task.card);
         delivery::update_card(&mut tx, claim.tenant, delivery, &card, core.now()).await?;
+        if !shown.phase.is_open() {
+            failed_step::close_notice(&mut tx, claim.tenant, task, &shown.task, core.now()).await?;
+        }
     }
     jobs::complete(&mut tx, claim).await?;
     tx.commit().await?;

@@ -3,8 +3,11 @@
 
 mod ability;
 mod ask_user;
+mod buttons;
 mod card;
 mod command;
+mod create_file;
+mod failed_step;
 mod finish_step;
 mod job;
 mod plan;
@@ -58,6 +61,8 @@ struct TaskStep {
     status: StepStatus,
     run: Option<Uuid>,
     waits_for: Option<String>,
+    /// The message that asks how to go on, if it failed.
+    notice: Option<Uuid>,
     summary: Option<String>,
     output: Option<String>,
     audience: Audience,
@@ -72,10 +77,16 @@ enum StepStatus {
     Running,
     Done,
     Failed,
+    Skipped,
     Stopped,
 }
 
 impl Task {
+    /// Returns the step that failed and waits for a decision, if the task is open.
+    fn failed_step(&self) -> Option<&TaskStep> {
+        self.steps.iter().find(|step| step.status == StepStatus::Failed)
+    }
+
     /// Returns who may read what its steps have brought up.
     fn audience(&self) -> Audience {
         self.steps.iter().fold(Audience::Channel, |audience, step| audience.narrow(step.audience))

@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use crate::card::Phase;
 use crate::{FINALISE, PLAN, StepStatus, Task, TaskStep};
 use nod_contract::clock::Timestamp;
-use nod_contract::ids::{ConversationId, PersonId, RunId, TenantId};
+use nod_contract::ids::{ConversationId, DeliveryId, PersonId, RunId, TenantId};
 use nod_contract::privacy::{Audience, Provenance};
 use nod_store::hooks::{StepMoved, WaitsFor};
 use nod_store::steps::audience_person_id;
@@ -21,8 +21,10 @@ pub(crate) enum Rows {
     Planned { steps: Vec<TaskStep>, begun: RunId },
     /// What a step handed on, and which one began.
     StepDone { number: i16, step: Box<TaskStep>, begun: Option<(i16, RunId)> },
-    /// The step failed, and the task with it.
-    StepFailed { number: i16, reason: String },
+    /// A step began.
+    StepBegun { number: i16, run: RunId },
+    /// The step failed, and its person is asked how to go on.
+    StepFailed { number: i16, reason: String, notice: DeliveryId },
     /// The result.
     Finished { summary: String, result: String, audience: Audience, provenance: Provenance },
     /// It ended without a result.
@@ -69,7 +71,7 @@ pub(crate) async fn load(conn: &mut PgConnection, tenant: TenantId, id: RunId) -
     .fetch_one(&mut *conn)
     .await?;
     let steps = sqlx::query!(
-        "select number, title, detail, after, status, run_id, waits_for, summary, output, only_for, untrusted_sources
+        "select number, title, detail, after, status, run_id, waits_for, notice_id, summary, output, only_for, untrusted_sources
          from task_steps where tenant_id = $1 and task_id = $2 order by number",
         tenant.0,
         id.0
@@ -85,11 +87,13 @@ pub(crate) async fn load(conn: &mut PgConnection, tenant: TenantId, id: RunId) -
             "running" => StepStatus::Running,
             "done" => StepStatus::Done,
             "failed" => StepStatus::Failed,
+            "skipped" => StepStatus::Skipped,
             "stopped" => StepStatus::Stopped,
             _ => StepStatus::Planned,
         },
         run: row.run_id,
         waits_for: row.waits_for,
+        notice: row.notice_id,
         summary: row.summary,
         output: row.output,
         audience: row.only_for.map_or(Audience::Channel, |person| Audience::Person(PersonId(person))),
@@ -180,29 +184,19 @@ pub(crate) async fn write(
             .execute(&mut *conn)
             .await?;
             if let Some((next, run)) = begun {
-                sqlx::query!(
-                    "update task_steps set status = 'running', run_id = $4, started_at = $5
-                     where tenant_id = $1 and task_id = $2 and number = $3",
-                    tenant.0,
-                    task.0,
-                    next,
-                    run.0,
-                    now
-                )
-                .execute(conn)
-                .await?;
+                begin_step(conn, tenant, task, (*next, *run), now).await?;
             }
         }
-        Rows::StepFailed { number, reason } => {
+        Rows::StepBegun { number, run } => begin_step(conn, tenant, task, (*number, *run), now).await?,
+        Rows::StepFailed { number, reason, notice } => {
             sqlx::query!(
-                "with step as (
-                     update task_steps set status = 'failed', waits_for = null, summary = $4, finished_at = $5
-                     where tenant_id = $1 and task_id = $2 and number = $3)
-                 update tasks set finished_at = $5 where tenant_id = $1 and id = $2",
+                "update task_steps set status = 'failed', waits_for = null, summary = $4, notice_id = $5, finished_at = $6
+                 where tenant_id = $1 and task_id = $2 and number = $3",
                 tenant.0,
                 task.0,
                 number,
                 reason,
+                notice.0,
                 now
             )
             .execute(conn)
@@ -238,6 +232,27 @@ pub(crate) async fn write(
         }
     }
     Ok(true)
+}
+
+async fn begin_step(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    task: RunId,
+    (number, run): (i16, RunId),
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update task_steps set status = 'running', run_id = $4, started_at = $5
+         where tenant_id = $1 and task_id = $2 and number = $3",
+        tenant.0,
+        task.0,
+        number,
+        run.0,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
 }
 
 async fn insert_steps(
@@ -337,5 +352,128 @@ pub(crate) async fn find_asker(
         step.0
     )
     .fetch_optional(conn)
+    .await
+}
+
+/// A step that failed, as its message finds it.
+pub(crate) struct FailedStep {
+    pub(crate) task: RunId,
+    pub(crate) number: i16,
+    pub(crate) run: RunId,
+    pub(crate) person: PersonId,
+}
+
+/// Finds the step whose failure a message tells of; `None` if it was decided how to go on.
+pub(crate) async fn find_failed_step(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    notice: DeliveryId,
+) -> sqlx::Result<Option<FailedStep>> {
+    let row = sqlx::query!(
+        r#"select s.task_id, s.number, s.run_id as "run_id!", t.person_id from task_steps s
+         join tasks t on t.tenant_id = s.tenant_id and t.id = s.task_id
+         where s.tenant_id = $1 and s.notice_id = $2 and s.status = 'failed' and s.run_id is not null"#,
+        tenant.0,
+        notice.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| FailedStep {
+        task: RunId(row.task_id),
+        number: row.number,
+        run: RunId(row.run_id),
+        person: PersonId(row.person_id),
+    }))
+}
+
+/// Locks the run of a task that waits; returns false if it does not.
+pub(crate) async fn lock_waiting(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    task: RunId,
+) -> sqlx::Result<bool> {
+    let waits = sqlx::query_scalar!(
+        r#"select 1 as "waits!" from runs where tenant_id = $1 and id = $2 and status = 'waiting' for update"#,
+        tenant.0,
+        task.0
+    );
+    Ok(waits.fetch_optional(conn).await?.is_some())
+}
+
+/// Writes how a step that failed goes on. `and_rest` are the steps behind it, which are skipped with it.
+pub(crate) async fn update_failed_step(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    step: &FailedStep,
+    (status, and_rest): (StepStatus, bool),
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update task_steps set status = $4, notice_id = null,
+             finished_at = case when $4 = 'running' then null else finished_at end,
+             summary = case when $4 = 'running' then null else summary end
+         where tenant_id = $1 and task_id = $2
+             and (number = $3 and status = 'failed' or number > $3 and status = 'planned' and $5)",
+        tenant.0,
+        step.task.0,
+        step.number,
+        if status == StepStatus::Running { "running" } else { "skipped" },
+        and_rest
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Takes the message that asked how to go on with a step, once its task has ended.
+pub(crate) async fn take_notice(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    task: RunId,
+    number: i16,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update task_steps set notice_id = null where tenant_id = $1 and task_id = $2 and number = $3",
+        tenant.0,
+        task.0,
+        number
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// A task that may be run again.
+pub(crate) struct EndedTask {
+    pub(crate) person: PersonId,
+    /// The wish.
+    pub(crate) wish: String,
+    pub(crate) has_ended: bool,
+}
+
+pub(crate) async fn find_ended(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    task: RunId,
+) -> sqlx::Result<Option<EndedTask>> {
+    let row = sqlx::query!(
+        r#"select t.person_id, t.note, r.status in ('done', 'failed', 'stopped') as "has_ended!"
+         from tasks t join runs r on r.tenant_id = t.tenant_id and r.id = t.id
+         where t.tenant_id = $1 and t.id = $2"#,
+        tenant.0,
+        task.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| EndedTask { person: PersonId(row.person_id), wish: row.note, has_ended: row.has_ended }))
+}
+
+/// Whether there is such a task.
+pub(crate) async fn exists(conn: &mut PgConnection, tenant: TenantId, task: RunId) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(
+        r#"select exists (select 1 from tasks where tenant_id = $1 and id = $2) as "exists!""#,
+        tenant.0,
+        task.0
+    )
+    .fetch_one(conn)
     .await
 }

@@ -10,7 +10,7 @@ use sqlx::PgConnection;
 use crate::finish_step::{self, Handover};
 use crate::plan::{self, Plan, TaskResult};
 use crate::sql::{self, Rows};
-use crate::{FINALISE, PLAN, STEPS, StepStatus, TASK, Task, TaskStep, ask_user, card, job};
+use crate::{FINALISE, PLAN, STEPS, StepStatus, TASK, Task, TaskStep, ask_user, card, create_file, job};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, RunId};
 use nod_contract::model::{CompletionRequest, ModelError, Tier, Turn};
@@ -51,7 +51,7 @@ impl Workflow for Tasks {
     fn goal(&self) -> Goal {
         Goal {
             rules: include_str!("../prompts/step.md"),
-            tools: vec![ask_user::tool(&self.0)],
+            tools: vec![ask_user::tool(&self.0), create_file::tool()],
             ends_by: finish_step::tool(),
         }
     }
@@ -74,8 +74,7 @@ impl Workflow for Tasks {
             (STEPS, Some(WorkflowEvent::StepEnded { step, outcome })) => {
                 take_outcome(run, &task, *step, outcome, cx)
             }
-            // It was told twice.
-            (STEPS, None) => wait(&task),
+            (STEPS, Some(WorkflowEvent::RowsChanged) | None) => go_on(&task, task.steps.clone(), cx),
             (FINALISE, _) => write_result(run, &task, cx).await,
             (node, _) => return Err(format!("a task has no node {node}").into()),
         })
@@ -97,7 +96,10 @@ impl Workflow for Tasks {
         if sql::write(conn, run.tenant, run.id, &rows, now).await? {
             job::enqueue(conn, run.tenant, run.id, now).await?;
         }
-        Ok(())
+        match rows {
+            Rows::StepFailed { notice, .. } => job::enqueue_expiry(conn, run.tenant, notice, now).await,
+            _ => Ok(()),
+        }
     }
 }
 
@@ -142,8 +144,14 @@ fn take_outcome(
         }
         StepResult::Said(words) => Handover::from_words(words),
         StepResult::Failed(reason) => {
-            let rows = Rows::StepFailed { number, reason: reason.clone() };
-            return fail(run, task, rows, format!("Step {number} did not work. {reason}"));
+            let notice = DeliveryId(cx.ids.next());
+            let card = card::failed_step(run.id, task, step, notice, reason);
+            return Transition {
+                wants: vec![Want::Message { id: notice, card, audience: outcome.audience }],
+                rows: to_value(&Rows::StepFailed { number, reason: reason.clone(), notice }),
+                next: Next::Wait(STEPS),
+                audience: outcome.audience,
+            };
         }
     };
     let done = TaskStep {
@@ -176,6 +184,9 @@ fn take_outcome(
 
 /// Has a model write the result. If it writes none that can be used, what the last step handed on is the result.
 async fn write_result(run: &WorkflowRun, task: &Task, cx: &WorkflowContext<'_>) -> Transition {
+    if !task.steps.iter().any(|step| step.status == StepStatus::Done) {
+        return fail(run, task, Rows::GaveUp, "every step was skipped".to_owned());
+    }
     let marker = RunId(cx.ids.next()).short();
     let outputs: Vec<String> =
         task.steps.iter().filter_map(|step| handed_on(step, usize::MAX, &marker)).collect();
@@ -225,6 +236,22 @@ fn fail(run: &WorkflowRun, task: &Task, rows: Rows, reason: String) -> Transitio
     Transition { wants: vec![message], rows: to_value(&rows), next: Next::Failed(reason), audience }
 }
 
+/// Begins the next step that is planned, if none is being done or waits for a decision; after the last one, the result.
+fn go_on(task: &Task, steps: Vec<TaskStep>, cx: &WorkflowContext<'_>) -> Transition {
+    if steps.iter().any(|step| matches!(step.status, StepStatus::Running | StepStatus::Failed)) {
+        return wait(task);
+    }
+    let next = steps.iter().find(|step| step.status == StepStatus::Planned);
+    let begun = next.map(|next| (next, RunId(cx.ids.next())));
+    let rows = begun.map_or(Rows::Nothing, |(next, run)| Rows::StepBegun { number: next.number, run });
+    Transition {
+        wants: begun.map(|(next, id)| Want::Step(begin_step(task, &steps, next, id))).into_iter().collect(),
+        rows: to_value(&rows),
+        next: if begun.is_some() { Next::Wait(STEPS) } else { Next::Go(FINALISE) },
+        audience: task.audience(),
+    }
+}
+
 fn wait(task: &Task) -> Transition {
     Transition {
         wants: Vec::new(),
@@ -270,6 +297,7 @@ fn steps_of(plan: Plan) -> Vec<TaskStep> {
         status: StepStatus::Planned,
         run: None,
         waits_for: None,
+        notice: None,
         summary: None,
         output: None,
         audience: Audience::Channel,

@@ -8,7 +8,7 @@ use super::{Next, NodeContext, NodeOutput, Step, drafts, gate, rate_limited, tim
 use crate::state::{AgentState, Node, PendingCall};
 use nod_contract::privacy::Provenance;
 use nod_contract::text;
-use nod_contract::tool::{Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use nod_contract::tool::{FollowUp, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use nod_memory::history;
 use nod_store::steps::StepRecord;
 
@@ -75,6 +75,9 @@ async fn call(
                 &output,
                 &content(&output, &with.scope.invocation.short()),
             );
+            if let FollowUp::File { stem, extension, text } = output.follow_up {
+                emits.push(NodeOutput::File { stem, extension, text, audience: state.audience });
+            }
         }
         Err(fault) => {
             record.error = Some(fault.to_string());

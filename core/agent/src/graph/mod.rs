@@ -86,6 +86,8 @@ impl Step {
 pub(crate) enum NodeOutput {
     /// A message to its audience.
     Message { card: Card, audience: Audience },
+    /// A file to its audience.
+    File { stem: String, extension: String, text: String, audience: Audience },
     /// A request for an approval.
     ApprovalRequest {
         approval: ApprovalId,

@@ -14,7 +14,7 @@ use crate::rows::{self as sql, NewMessage, Run, Transition, Written};
 use crate::state::{AgentState, Node, Recalled, TakenAction};
 use nod_accounts::connection::{self, NewConnectRequest, RequiredAccount, card};
 use nod_contract::card::{Block, Card};
-use nod_contract::chat::DeliveryTarget;
+use nod_contract::chat::{DeliveryTarget, OutgoingFile};
 use nod_contract::clock::Timestamp;
 use nod_contract::digest::digest;
 use nod_contract::ids::{DeliveryId, OfferId, named_lane_id};
@@ -290,6 +290,13 @@ impl<'a> Commit<'a> {
             // Written first.
             NodeOutput::MemoryUpdate => Ok(()),
             NodeOutput::Message { card, audience } => self.enqueue_reply(conn, card, *audience, now).await,
+            NodeOutput::File { stem, extension, text, audience } => {
+                let id: DeliveryId = self.core.id();
+                let file =
+                    OutgoingFile { name: format!("{stem}-{}.{extension}", id.short()), text: text.clone() };
+                let words = placeholder_card(format!("Here is {stem}.{extension}."));
+                self.outbox().post_file(conn, id, (&words, &file), *audience, now).await
+            }
             // Written after the messages.
             NodeOutput::CheckRows { .. } => Ok(()),
             // Written together, last.

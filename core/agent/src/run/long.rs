@@ -77,12 +77,8 @@ impl Outbox<'_> {
         let note = placeholder_card(format!(
             "This is the beginning: the whole answer{cut} ({letters} characters) is in the file."
         ));
-        match audience {
-            Audience::Channel => self.enqueue(conn, id, &note, None, audience, now).await?,
-            Audience::Person(_) => self.enqueue_private(conn, id, &note, now).await?,
-        }
         let file = OutgoingFile { name: format!("answer-{}.md", id.short()), text: text.clone() };
-        Ok(delivery::sql::set_file(conn, self.tenant, id, &file).await?)
+        self.post_file(conn, id, (&note, &file), audience, now).await
     }
 }
 

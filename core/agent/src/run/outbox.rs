@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use super::long::Whole;
 use crate::context::Agent;
 use nod_contract::card::{Block, Card};
-use nod_contract::chat::DeliveryTarget;
+use nod_contract::chat::{DeliveryTarget, OutgoingFile};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, PersonId, RunId, TenantId};
 use nod_contract::privacy::Audience;
@@ -52,6 +52,22 @@ impl Outbox<'_> {
             }
         }
         self.send_whole(conn, whole, audience, now).await
+    }
+
+    /// Posts a file to its audience, with words beside it.
+    pub(super) async fn post_file(
+        &self,
+        conn: &mut PgConnection,
+        id: DeliveryId,
+        (words, file): (&Card, &OutgoingFile),
+        audience: Audience,
+        now: Timestamp,
+    ) -> Result<(), WorkError> {
+        match audience {
+            Audience::Channel => self.enqueue(conn, id, words, None, audience, now).await?,
+            Audience::Person(_) => self.enqueue_private(conn, id, words, now).await?,
+        }
+        Ok(delivery::sql::set_file(conn, self.tenant, id, file).await?)
     }
 
     /// Sends a card only to the person; in a shared place, the run's line in the thread says so.

@@ -75,9 +75,8 @@ pub async fn advance(
         // It is kept for a retry, which continues from here.
         return Commit::begin(core, claim, &venue, run, false).commit_and_finish("failed", None).await;
     }
-    // A failed step that is tried again has no result any more.
-    if let Some(goal) = &mut run.state.goal {
-        goal.result = None;
+    if event == Some(&RunEvent::RetryRequested) && run.state.retry_step() && run.node == Node::Reply {
+        run.node = Node::Think;
     }
     if claim.attempt > MAX_ATTEMPTS {
         return fail_run(core, claim, run, &venue, "something kept going wrong on my side").await;
@@ -210,7 +209,11 @@ async fn run_nodes(
                 work.run.node = node;
                 return work.commit_and_finish("waiting", None).await;
             }
-            Next::Done => return work.commit_and_finish("done", None).await,
+            Next::Done => {
+                let error = work.run.state.step_failure().map(str::to_owned);
+                let status = if error.is_some() { "failed" } else { "done" };
+                return work.commit_and_finish(status, error.as_deref()).await;
+            }
         }
     }
 }

@@ -102,6 +102,7 @@ pub async fn close_after_effect(
             | FollowUp::Draft(_)
             | FollowUp::MailThread(_)
             | FollowUp::CheckPart { .. }
+            | FollowUp::File { .. }
             | FollowUp::Outcome(_) => Ok(()),
         },
         Err(fault) => match worked_on {

@@ -1,0 +1,64 @@
+//! The buttons of tasks.
+
+use async_trait::async_trait;
+use sqlx::PgConnection;
+
+use crate::card::{RUN_AGAIN, SKIP_STEP, TRY_STEP_AGAIN};
+use crate::failed_step::{self, Decided, Decision};
+use crate::{command, sql};
+use nod_contract::card::Action;
+use nod_contract::chat::InteractionResponse;
+use nod_contract::ids::{DeliveryId, RunId};
+use nod_people::context::Chat;
+use nod_store::ability::{Asker, Buttons};
+
+pub(crate) struct TaskButtons(pub(crate) Chat);
+
+#[async_trait]
+impl Buttons for TaskButtons {
+    fn action_kinds(&self) -> &'static [&'static str] {
+        &[RUN_AGAIN, TRY_STEP_AGAIN, SKIP_STEP]
+    }
+
+    async fn handle_click(
+        &self,
+        conn: &mut PgConnection,
+        asker: &Asker<'_>,
+        verb: &Action,
+    ) -> sqlx::Result<InteractionResponse> {
+        let decision = match verb.kind.as_str() {
+            TRY_STEP_AGAIN => Decision::TryAgain,
+            SKIP_STEP => Decision::Skip,
+            _ => return self.run_again(conn, asker, RunId(verb.subject)).await,
+        };
+        let notice = DeliveryId(verb.subject);
+        let by = Some(asker.person);
+        Ok(match failed_step::decide(conn, asker.tenant, notice, (decision, by), asker.now).await? {
+            Decided::Accepted => InteractionResponse::Ack,
+            Decided::TooLate => InteractionResponse::ephemeral("That has been decided already."),
+            Decided::NotOwner => {
+                InteractionResponse::ephemeral("Only the person whose task it is can decide this.")
+            }
+        })
+    }
+}
+
+impl TaskButtons {
+    /// Begins the same task anew, once for each card.
+    async fn run_again(
+        &self,
+        conn: &mut PgConnection,
+        asker: &Asker<'_>,
+        ended: RunId,
+    ) -> sqlx::Result<InteractionResponse> {
+        let whisper = |text: &str| Ok(InteractionResponse::ephemeral(text));
+        match sql::find_ended(conn, asker.tenant, ended).await? {
+            None => whisper("I can't find that any more."),
+            Some(task) if task.person != asker.person => {
+                whisper("Only the person whose task it is can run it again.")
+            }
+            Some(task) if !task.has_ended => whisper("This task has not ended yet."),
+            Some(task) => command::begin_again(&self.0, conn, asker, (ended, &task.wish)).await,
+        }
+    }
+}
