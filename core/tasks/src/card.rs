@@ -90,6 +90,11 @@ fn first_line(task: &Task, owner: &str, phase: Phase) -> String {
     }
 }
 
+/// Says that Nod died on the way.
+pub(crate) fn interruption() -> Block {
+    Block::Note("Went on after an interruption.".to_owned())
+}
+
 fn bar(done: usize, count: usize) -> String {
     "▰".repeat(done) + &"▱".repeat(count.saturating_sub(done))
 }

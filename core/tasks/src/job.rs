@@ -109,7 +109,10 @@ async fn show(core: &Chat, claim: &Claim, task: RunId) -> Result<(), WorkError> 
     // lease is asserted last.
     let mut tx = core.begin().await?;
     if let Some(shown) = sql::load_shown(&mut tx, claim.tenant, task).await? {
-        let card = card::progress(task, &shown.task, &shown.owner, shown.phase);
+        let mut card = card::progress(task, &shown.task, &shown.owner, shown.phase);
+        if shown.was_interrupted {
+            card.body.push(card::interruption());
+        }
         let delivery = DeliveryId(shown.task.card);
         delivery::update_card(&mut tx, claim.tenant, delivery, &card, core.now()).await?;
         if !shown.phase.is_open() {

@@ -36,6 +36,8 @@ pub(crate) struct ShownTask {
     pub(crate) task: Task,
     pub(crate) owner: String,
     pub(crate) phase: Phase,
+    /// Whether Nod died while it worked on it.
+    pub(crate) was_interrupted: bool,
 }
 
 pub(crate) async fn insert(
@@ -116,7 +118,9 @@ pub(crate) async fn load_shown(
     id: RunId,
 ) -> sqlx::Result<Option<ShownTask>> {
     let row = sqlx::query!(
-        r#"select r.status, r.node, coalesce(nullif(p.full_name, ''), nullif(p.name, ''), 'Somebody') as "owner!"
+        r#"select r.status, r.node, exists (select 1 from runs i where i.tenant_id = t.tenant_id
+                 and (i.id = t.id or i.parent_id = t.id) and i.interrupted_version is not null) as "was_interrupted!",
+             coalesce(nullif(p.full_name, ''), nullif(p.name, ''), 'Somebody') as "owner!"
          from tasks t
          join runs r on r.tenant_id = t.tenant_id and r.id = t.id
          join people p on p.tenant_id = t.tenant_id and p.id = t.person_id
@@ -135,7 +139,12 @@ pub(crate) async fn load_shown(
         (_, FINALISE) => Phase::WritingResult,
         _ => Phase::Working,
     };
-    Ok(Some(ShownTask { task: load(conn, tenant, id).await?, owner: row.owner, phase }))
+    Ok(Some(ShownTask {
+        task: load(conn, tenant, id).await?,
+        owner: row.owner,
+        phase,
+        was_interrupted: row.was_interrupted,
+    }))
 }
 
 /// Returns the titles of a person's tasks that have not ended, oldest first.

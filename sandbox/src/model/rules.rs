@@ -32,7 +32,10 @@ pub(super) fn answer(request: &Value) -> Answer {
     let asked = RequestContext::read(request);
     match ModelRole::classify(request) {
         ModelRole::Router => Answer::text(route(&asked, request).to_string()),
-        ModelRole::Reasoner => tasks::finish(reason(&asked), |tool| asked.offers(tool)),
+        ModelRole::Reasoner => {
+            let step = tasks::ask(&asked).or_else(|| tasks::make_file(&asked));
+            tasks::finish(step.unwrap_or_else(|| reason(&asked)), |tool| asked.offers(tool))
+        }
         ModelRole::Summariser => Answer::text(memory::summarise(request).to_string()),
         ModelRole::Planner => Answer::text(tasks::plan(&asked.text).to_string()),
         ModelRole::Finaliser => Answer::text(tasks::result(&asked.prompts).to_string()),

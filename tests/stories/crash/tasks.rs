@@ -1,6 +1,7 @@
 //! Nod is killed on the way of a task: while it plans, while a step works, around the nod to its mail, and while it writes the
 //! result. One plan, one mail, one result, and the steps of an undisturbed task.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,11 +11,13 @@ use nod_tests::chat::{ChatOperation, Platform};
 use nod_tests::{World, max_wait};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinSet, LocalSet};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::invariants::{count, wait_for_count};
 use super::{CREATE, CrashCase, CrashPoint, NOD, SEND, UserAction, killed_case, run_until_crash};
 
+/// How often Nod is killed at random.
+const KILLS: usize = 10;
 /// Played at once, in addition to the other stories of kills.
 const MAX_CONCURRENT: usize = 3;
 const DM: &str = "dm:ana";
@@ -131,6 +134,123 @@ async fn run_crash(platform: Platform, death: &CrashCase) {
             wanted,
             "{}: {rows}",
             death.name
+        );
+    }
+    world.read_ephemerals("ana");
+    world.kill_program(nod).await;
+    world.finish().await;
+}
+
+/// Interrupted three times in one call of the model, the step asks before it is tried once more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn interrupted_three_times_at_one_point_a_step_asks() {
+    let mut world = World::with_real_clock_on(Platform::Slack).await;
+    let nod = world.start_program(NOD).await;
+    let death = CrashCase {
+        at: vec![CrashPoint::Model(ModelRole::Reasoner); 3],
+        ..killed_case("three times in one call", UserAction::Ask, CrashPoint::Acknowledged)
+    };
+    let ask = || world.chat.run_command_without_waiting("ana", DM, "task say hello");
+    let nod = run_until_crash(&world, nod, &death, ask).await;
+    wait_for_text(&world, &death, "I was interrupted three times at the same point.").await;
+    wait_for_text(&world, &death, "[Try this step again]").await;
+    let message = world.find_message_with_button(DM, "Try this step again");
+    world.chat.click_without_waiting("ana", DM, &message, "Try this step again");
+    wait_for_text(&world, &death, "Ana Silva's task · Done · 1 step").await;
+    world.wait_until_idle().await;
+    let said = world.read_new(DM);
+    assert!(said.contains("Went on after an interruption."), "{said}");
+    assert_eq!(said.matches("# Done: Say hello").count(), 1, "{said}");
+    world.kill_program(nod).await;
+    world.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_ten_times_at_random_a_task_is_done_once() {
+    play_with_random_kills(Platform::Slack, 7).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_ten_times_at_random_a_task_is_done_once_on_discord() {
+    play_with_random_kills(Platform::Discord, 11).await;
+}
+
+const WISH: &str = "list my newest mail, then ask me which date: 12 March or 19 March, then put it into a file called plan, \
+    then tell Bo I'm late";
+/// What the person presses as soon as it is there, and again if nothing comes of it.
+const PRESSES: [&str; 3] = ["19 March", "Approve & send", "Try this step again"];
+
+/// A mail is read, a date is asked for, a file is made, a mail waits for its nod, and a result comes. Nod is killed behind
+/// every few requests that it makes.
+async fn play_with_random_kills(platform: Platform, seed: u64) {
+    let mut world = World::with_real_clock_on(platform).await;
+    let mut nod = world.start_program(NOD).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    let mut state = seed;
+    let mut random = |most: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % most
+    };
+    let requests = |world: &World| world.model.all_requests().len() + world.google.calls().len();
+    let until = Instant::now() + 30 * max_wait();
+    let (mut kills, mut kills_without_steps) = (0, 0);
+    let mut pressed: HashMap<&str, Instant> = HashMap::new();
+    let mut next_kill = requests(&world) + 1;
+    world.chat.run_command_without_waiting("ana", DM, &format!("task {WISH}"));
+    loop {
+        assert!(Instant::now() < until, "seed {seed}, {kills} kills:\n{}", world.chat.dump());
+        let text = world.chat.channel_text(DM);
+        let is_done = text.contains("Ana Silva's task · Done · 4 steps") && text.contains("# Done: ");
+        if is_done && kills >= KILLS {
+            break;
+        }
+        for label in PRESSES.into_iter().filter(|label| text.contains(&format!("[{label}]"))) {
+            if pressed.get(label).is_none_or(|at| at.elapsed() > Duration::from_secs(5)) {
+                pressed.insert(label, Instant::now());
+                let message = world.find_message_with_button(DM, label);
+                world.chat.click_without_waiting("ana", DM, &message, label);
+            }
+        }
+        // Interrupted three times as it plans or writes the result, it would give up.
+        let without_steps = text.contains("Planning…") || text.contains("Writing the result…");
+        let may_kill = requests(&world) >= next_kill && !(without_steps && kills_without_steps >= 2);
+        if kills < KILLS && (may_kill || is_done) {
+            sleep(Duration::from_millis(random(40))).await;
+            world.kill_program(nod).await;
+            nod = world.start_program(NOD).await;
+            kills += 1;
+            kills_without_steps += usize::from(without_steps);
+            next_kill = requests(&world) + 1 + usize::try_from(random(3)).unwrap_or_default();
+        }
+        sleep(Duration::from_millis(5)).await;
+    }
+    world.wait_until_idle().await;
+    let said = world.read_new(DM);
+    let seen = |words: &str| said.matches(words).count();
+    for words in
+        ["# Done: List my newest mail", "→ Sent", "Here is plan.md.", "Which date? → 19 March", "[file plan-"]
+    {
+        assert_eq!(seen(words), 1, "seed {seed}: {words}: {said}");
+    }
+    assert!(said.contains("Went on after an interruption."), "seed {seed}: {said}");
+    assert_eq!(world.google.inbox("bo@acme.test").len(), 1, "seed {seed}");
+    for (rows, wanted) in [
+        ("tasks where summary is not null", 1),
+        ("task_steps where status = 'done' and waits_for is null", 4),
+        ("runs where workflow = 'step' and status = 'done'", 4),
+        ("approvals", 1),
+        ("questions where status = 'answered'", 1),
+        ("audit where action = 'task.begun'", 1),
+        ("audit where action = 'approval.requested'", 1),
+        ("audit where action = 'approval.approved'", 1),
+    ] {
+        assert_eq!(
+            count(&world, &format!("select count(*) from {rows}")).await,
+            wanted,
+            "seed {seed}: {rows}"
         );
     }
     world.read_ephemerals("ana");

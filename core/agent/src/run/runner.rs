@@ -30,7 +30,7 @@ use nod_people::{assistant_thread, attachment};
 use nod_requests::approval::{self, sql::PendingFilter};
 use nod_requests::draft;
 use nod_store::jobs::{self, Claim, WorkError};
-use nod_store::runs::RunEvent;
+use nod_store::runs::{self, RunEvent};
 use nod_store::steps::StepRecord;
 use nod_store::workflow::STEP;
 
@@ -108,6 +108,18 @@ async fn is_stopped(core: &Agent, claim: &Claim, run: RunId) -> sqlx::Result<boo
     nod_people::progress::is_stopped(&mut conn, claim.tenant, run).await
 }
 
+/// Why a run is not tried again.
+pub(super) const INTERRUPTED: &str = "I was interrupted three times at the same point";
+
+/// Returns whether the process died here so often that a person has to say whether it is tried again.
+pub(super) async fn is_interrupted_often(core: &Agent, claim: &Claim, run: RunId) -> sqlx::Result<bool> {
+    if claim.attempt <= 1 {
+        return Ok(false);
+    }
+    let mut conn = core.pool.acquire().await?;
+    Ok(runs::note_interruption(&mut conn, claim, run).await? >= runs::MAX_INTERRUPTIONS)
+}
+
 /// Resolves once the run is stopped; the caller then drops the step.
 pub(super) async fn wait_until_stopped(core: &Agent, claim: &Claim, run: RunId) -> WorkError {
     loop {
@@ -132,7 +144,7 @@ async fn run_nodes(
 ) -> Result<(), WorkError> {
     let mut work = Commit::begin(core, claim, venue, run, has_event);
     let directory = Rows::new(core, claim.tenant, venue);
-    let mut asked = false;
+    let (mut asked, mut is_begun) = (false, false);
     let mut status = progress::StatusLine::default();
     let long = tokio::time::Instant::now() + progress::SLOW_RUN_AFTER;
     loop {
@@ -150,6 +162,9 @@ async fn run_nodes(
         else {
             return later(core, claim).await;
         };
+        if !std::mem::replace(&mut is_begun, true) && is_interrupted_often(core, claim, work.run.id).await? {
+            return finish_failed(work, INTERRUPTED).await;
+        }
         let is_external = is_external_call(core, node, &work.run.state);
         let started = core.now();
         if work.run.parent.is_none() {
@@ -444,7 +459,10 @@ async fn fail_run(
     venue: &ConversationLocation,
     why: &str,
 ) -> Result<(), WorkError> {
-    let mut work = Commit::begin(core, claim, venue, run, true);
+    finish_failed(Commit::begin(core, claim, venue, run, true), why).await
+}
+
+async fn finish_failed(mut work: Commit<'_>, why: &str) -> Result<(), WorkError> {
     let done = graph::progress_summary(&work.run.state);
     say_failed(&mut work, &format!("I couldn't finish this: {why}. {done}"));
     work.commit_and_finish("failed", Some(why)).await

@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 use super::commit::complete_job;
 use super::long::{self, TruncatedAnswer};
 use super::outbox::Outbox;
-use super::runner::{MAX_ATTEMPTS, wait_until_stopped};
+use super::runner::{INTERRUPTED, MAX_ATTEMPTS, is_interrupted_often, wait_until_stopped};
 use crate::context::{Agent, RegisteredWorkflow};
 use crate::graph::claim_check;
 use crate::rows::{self as sql, NewMessage, NewRun};
@@ -28,7 +28,7 @@ pub async fn advance(
     id: RunId,
     event: Option<&WorkflowEvent>,
 ) -> Result<(), WorkError> {
-    let mut event = event;
+    let (mut event, mut is_begun) = (event, false);
     loop {
         let mut conn = core.pool.acquire().await?;
         let Some(row) = sql::load_workflow_run(&mut conn, claim.tenant, id).await? else {
@@ -48,6 +48,8 @@ pub async fn advance(
                 .await?;
         let transition = if !core.welcome.admits(person.membership) {
             registered.workflow.give_up(&row.run, loaded, people::MEMBERS_ONLY)?
+        } else if !std::mem::replace(&mut is_begun, true) && is_interrupted_often(core, claim, id).await? {
+            registered.workflow.give_up(&row.run, loaded, INTERRUPTED)?
         } else if claim.attempt > MAX_ATTEMPTS {
             registered.workflow.give_up(&row.run, loaded, "something kept going wrong on my side")?
         } else {

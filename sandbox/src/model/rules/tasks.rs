@@ -3,12 +3,15 @@
 
 use serde_json::{Value, json};
 
+use super::request_context::RequestContext;
+use super::results::find_json;
+
 use crate::model::script::{Answer, AnswerKind};
 
 /// The tool by which a step ends.
 const FINISH: &str = "finish_step";
 /// The words with which a further step can begin.
-const VERBS: [&str; 16] = [
+const VERBS: [&str; 18] = [
     "ask",
     "book",
     "compare",
@@ -18,8 +21,10 @@ const VERBS: [&str; 16] = [
     "list",
     "look",
     "mail",
+    "put",
     "read",
     "remind",
+    "save",
     "search",
     "send",
     "summarise",
@@ -75,14 +80,51 @@ pub(super) fn finish(answer: Answer, offers: impl Fn(&str) -> bool) -> Answer {
     }
 }
 
+/// Asks the person, in a step such as "ask me which date: 12 March or 19 March".
+pub(super) fn ask(asked: &RequestContext<'_>) -> Option<Answer> {
+    let title = step_title(&asked.prompts)?;
+    let rest = title.strip_prefix("Ask me ")?;
+    let (question, options) = rest.split_once(": ").unwrap_or((rest, ""));
+    let question = format!("{}?", capitalised(question));
+    let Some((_, answer)) = asked.results.iter().find(|(tool, _)| tool == "ask_user") else {
+        let options: Vec<&str> = options.split(" or ").filter(|option| !option.is_empty()).collect();
+        return asked.call("ask_user", &json!({ "question": question, "options": options }));
+    };
+    let answer = find_json(answer).and_then(|answer| answer["answer"].as_str().map(str::to_owned));
+    Some(Answer::text(format!("{question} {}.", answer.as_deref().unwrap_or("Nobody answered"))))
+}
+
+/// Makes a file of what is known, in a step such as "put it into a file called comparison".
+pub(super) fn make_file(asked: &RequestContext<'_>) -> Option<Answer> {
+    let title = step_title(&asked.prompts)?;
+    if !title.starts_with("Put ") && !title.starts_with("Save ") {
+        return None;
+    }
+    let Some((_, made)) = asked.results.iter().find(|(tool, _)| tool == "create_file") else {
+        let name = title.split_once(" called ").map_or("notes", |(_, name)| name);
+        let content = handed_on(&asked.prompts);
+        return asked.call("create_file", &json!({ "name": name, "kind": "markdown", "content": content }));
+    };
+    let name = find_json(made).and_then(|made| made["name"].as_str().map(str::to_owned));
+    Some(Answer::text(match name {
+        Some(name) => format!("It is in {name}."),
+        None => "I could not make the file.".to_owned(),
+    }))
+}
+
+/// Returns what the steps handed on.
+fn handed_on(prompts: &[String]) -> String {
+    let told = prompts.iter().find_map(|prompt| Some((prompt, prompt.find(" handed on:\n")?)));
+    let from = told.map(|(prompt, at)| prompt[at..].split_once('\n').map_or("", |(_, rest)| rest));
+    let own = |line: &&str| !line.starts_with("outside ") && !line.ends_with(" handed on:");
+    let text = from.unwrap_or_default().lines().filter(own).collect::<Vec<_>>().join("\n").trim().to_owned();
+    if text.is_empty() { "Nothing came out.".to_owned() } else { text }
+}
+
 /// Puts together what the steps handed on.
 pub(super) fn result(prompts: &[String]) -> Value {
-    let handed_on = prompts.iter().find(|prompt| prompt.contains(" handed on:\n"));
-    let lines = handed_on.map(String::as_str).unwrap_or_default().lines();
-    let own = |line: &&str| !line.starts_with("outside ") && !line.ends_with(" handed on:");
-    let text = lines.filter(own).collect::<Vec<_>>().join("\n").trim().to_owned();
+    let text = handed_on(prompts);
     let first: String = text.lines().next().unwrap_or_default().chars().take(300).collect();
-    let text = if text.is_empty() { "Nothing came out.".to_owned() } else { text };
     json!({ "summary": if first.is_empty() { text.clone() } else { first }, "resultMarkdown": text })
 }
 
@@ -102,5 +144,11 @@ mod tests {
             ["Search my mail for salt and pepper", "Tell Bo it is there"]
         );
         assert_eq!(titles("look at it"), ["Look at it"]);
+        assert_eq!(
+            titles(
+                "list my mail, then ask me which date: 12 March or 19 March, then put it into a file called plan"
+            ),
+            ["List my mail", "Ask me which date: 12 March or 19 March", "Put it into a file called plan"]
+        );
     }
 }
