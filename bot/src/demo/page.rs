@@ -43,7 +43,7 @@ pub(super) fn files() -> impl Iterator<Item = (&'static str, &'static str, &'sta
         "reload.js" "api.js" "avatar.js" "blocks.js" "message_box.js" "calendar.js" "channel.js" "chat.js" "composer.js" "connect.js" "dialog.js"
         "documents_tour.js" "dom.js" "end.js" "home.js" "message_menu.js" "facts.js" "guide.js" "links.js" "progress.js" "mail.js" "main.js" "meeting_tour.js" "message.js" "message_list.js" "modal.js"
         "slack_date.js" "slack_documents.js" "suggestions.js" "mrkdwn.js" "polling.js" "rich_text.js" "scroll.js" "sidebar.js" "mail_tour.js" "store.js" "thread.js" "threads.js"
-        "notifications.js" "toast.js" "trick_tour.js" "unread.js" "way.js" "windows.js"
+        "notifications.js" "task_tour.js" "toast.js" "trick_tour.js" "unread.js" "way.js" "windows.js"
         "discord/command.js" "discord/components.js" "discord/composer.js" "discord/actions.js" "discord/documents.js" "discord/guild.js" "discord/progress.js"
         "discord/markdown.js" "discord/menu.js" "discord/message.js" "discord/modal.js" "discord/channel.js"
         "discord/sidebar.js" "discord/timestamp.js" "discord/discord_tour.js" "discord/autocomplete.js" "discord/window.js"

@@ -58,9 +58,13 @@ pub(crate) async fn enqueue<J: Job>(
 /// A run that was interrupted so often at one point is not tried again by itself.
 pub const MAX_INTERRUPTIONS: i16 = 3;
 
-/// Notes that a job which was claimed before is worked on again. Returns how often the process died since the run's last
+/// Counts that a job which was claimed before is worked on again. Returns how often the process died since the run's last
 /// commit; 0 if the job failed instead, which is counted elsewhere.
-pub async fn note_interruption(conn: &mut PgConnection, claim: &Claim, run: RunId) -> sqlx::Result<i16> {
+pub async fn increment_interruptions(
+    conn: &mut PgConnection,
+    claim: &Claim,
+    run: RunId,
+) -> sqlx::Result<i16> {
     let interruptions = sqlx::query_scalar!(
         r#"update runs r set interrupted_version = case when l.last_error is null then r.version else r.interrupted_version end,
              interruptions = case when l.last_error is not null then r.interruptions
@@ -77,7 +81,7 @@ pub async fn note_interruption(conn: &mut PgConnection, claim: &Claim, run: RunI
 }
 
 /// Has a step that failed done once more, from where it failed; returns false if it has not failed. Its lane is locked.
-pub async fn retry_step(
+pub async fn restart_step(
     conn: &mut PgConnection,
     tenant: TenantId,
     step: RunId,

@@ -14,6 +14,7 @@ import { meetingWay } from "./meeting_tour.js";
 import { MORE, renderMore, triedNow } from "./suggestions.js";
 import { ask, mailWay } from "./mail_tour.js";
 import { store } from "./store.js";
+import { taskSteps } from "./task_tour.js";
 import { trickWay } from "./trick_tour.js";
 import { step } from "./way.js";
 
@@ -23,6 +24,7 @@ export const WAYS = [
   trickWay,
   { name: "A document", steps: documentSteps(documents) },
   meetingWay,
+  { name: "A task", steps: taskSteps },
   discordWay,
   { name: "A document on Discord", steps: documentSteps(onDiscord) },
 ];

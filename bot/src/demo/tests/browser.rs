@@ -159,6 +159,29 @@ async fn guide_leads_three_people_to_a_time() {
     ana.press(".slack .message button", "Approve & invite").await;
     ana.follow_guide("Open a guest's calendar").await;
     ana.read(".mail .event", "Planning").await;
+    ana.read("#guide", "Give a task").await;
+    ana.told_truth().await;
+    ana.leave().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn guide_leads_through_a_task() {
+    let Some(ana) = Visitor::arrive(WIDE).await else { return };
+    ana.read("#guide", "Type it for me").await;
+    ana.skip_to("A task").await;
+    ana.read("#guide", "Give a task").await;
+    ana.watch_guide("slack").await;
+    ana.follow_guide("Type it for me").await;
+    ana.press(".slack .composer button", "Send").await;
+    ana.follow_guide("Connect Google").await;
+    ana.give_consent(&[("button", "Continue to Google")]).await;
+    ana.follow_guide("Go to the question").await;
+    ana.press(".slack .message button", "19 March").await;
+    ana.follow_guide("Go to the card").await;
+    ana.read(".slack .message", "Here is plan.md").await;
+    ana.check_barriers().await;
+    ana.press(".slack .message button", "Approve & send").await;
+    ana.read(".slack .message", "Done: Search my mail for the offer").await;
     ana.read("#guide", "Ask on Discord").await;
     ana.told_truth().await;
     ana.leave().await;

@@ -117,7 +117,7 @@ pub(super) async fn is_interrupted_often(core: &Agent, claim: &Claim, run: RunId
         return Ok(false);
     }
     let mut conn = core.pool.acquire().await?;
-    Ok(runs::note_interruption(&mut conn, claim, run).await? >= runs::MAX_INTERRUPTIONS)
+    Ok(runs::increment_interruptions(&mut conn, claim, run).await? >= runs::MAX_INTERRUPTIONS)
 }
 
 /// Resolves once the run is stopped; the caller then drops the step.
