@@ -14,6 +14,7 @@ on_each_platform!(
     a_plan_that_cannot_be_followed_is_asked_for_once_more,
     a_wish_that_nobody_can_plan_is_one_step,
     what_is_no_wish_begins_nothing,
+    open_tasks_are_listed,
     a_person_has_three_open_tasks_at_most,
     a_step_that_failed_is_tried_again,
     a_step_that_failed_is_skipped,
@@ -195,13 +196,34 @@ async fn what_is_no_wish_begins_nothing(platform: Platform) {
     let shared = world.run_command("ana", "general", "task find it").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!([bare, long, shared].join("\n").replace('`', ""), @r"
-            (ana only) nod: Tell me what you want done: /nod task compare the offers in my mail and write to the best one. Nothing was begun.
+            (ana only) nod: You have no open task. Tell me what you want done: /nod task ….
             (ana only) nod: That is 4001 characters long, and a task takes at most 4000. Say it in fewer words. Nothing was begun.
-            (ana only) nod: A task works with your own mail, so I do it in our direct messages: type /nod task compare the offers in my mail and write to the best one there. Nothing was begun.
+            (ana only) nod: A task works with your own mail, so I do it in our direct messages: type /nod task … there. Nothing was begun.
         ");
     }
     assert!(world.model.all_requests().is_empty());
     world.finish().await;
+}
+
+async fn open_tasks_are_listed(platform: Platform) {
+    let mut world = with_waiting_task(platform).await;
+    plan(&world, &["Ask for the date", "Write the invitation"]);
+    world.model.will(Answer::tool("ask_user", json!({ "question": "Which date?", "options": [] })));
+    world.run_command("ana", "dm:ana", "task plan the summer party").await;
+    let said = world.run_command("ana", "dm:ana", "task").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(said.replace('`', ""), @r"
+            (ana only) nod: # Your open tasks
+            Compare the offers and tell Bo which to take: step 2 of 2 waits for your nod
+            Plan the summer party: step 1 of 2 waits for your answer
+            Tell me what you want done: /nod task ….
+        ");
+    }
+    let shared = world.run_command("ana", "general", "task").await;
+    assert!(shared.contains("Tell me in our direct messages what you want done"), "{shared}");
+    let others = world.run_command("bo", "dm:bo", "task").await;
+    assert!(others.contains("You have no open task."), "{others}");
+    world.discard().await;
 }
 
 async fn a_person_has_three_open_tasks_at_most(platform: Platform) {
@@ -220,6 +242,8 @@ async fn a_person_has_three_open_tasks_at_most(platform: Platform) {
         said.contains("You have 3 tasks open already: Tell Bo 1, Tell Bo 2, Tell Bo 3. Nothing was begun."),
         "{said}"
     );
+    let said = world.run_command("ana", "dm:ana", "task").await;
+    assert!(said.contains("You can begin another once one of these 3 has ended."), "{said}");
     world.discard().await;
 }
 
@@ -350,6 +374,8 @@ async fn nobody_decides_about_a_step_that_failed(platform: Platform) {
 
 async fn a_task_whose_step_failed_is_stopped(platform: Platform) {
     let mut world = with_failed_step(platform).await;
+    let listed = world.run_command("ana", "dm:ana", "task").await;
+    assert!(listed.contains("step 2 of 3 did not work and waits for your decision"), "{listed}");
     world.read_new("dm:ana");
     let message = world.find_message_with_button("dm:ana", "Skip it");
     world.chat.click("ana", "dm:ana", &message, "Stop").await;

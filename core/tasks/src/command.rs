@@ -1,10 +1,10 @@
-//! The command `task`.
+//! The command `task`: with words it begins a task, without any it lists those that are open.
 
 use async_trait::async_trait;
 use sqlx::PgConnection;
 
 use crate::card::{self, Phase};
-use crate::{MAX_OPEN_TASKS, MAX_TITLE_CHARS, MAX_WISH_CHARS, PLAN, TASK, Task, sql};
+use crate::{MAX_OPEN_TASKS, MAX_TITLE_CHARS, MAX_WISH_CHARS, PLAN, TASK, Task, list, sql};
 use nod_contract::card::truncate;
 use nod_contract::chat::InteractionResponse;
 use nod_contract::command::{CommandOption, CommandSpec, Takes};
@@ -39,13 +39,11 @@ impl Command for Begin {
     ) -> sqlx::Result<InteractionResponse> {
         let whisper = |text: String| Ok(InteractionResponse::ephemeral(text));
         let wish = words.trim();
-        let typed = self.0.adapters.command_syntax(asker.platform).format_with_option(
-            "task",
-            "what",
-            "compare the offers in my mail and write to the best one",
-        );
+        let syntax = self.0.adapters.command_syntax(asker.platform);
+        let typed = syntax.format_with_option("task", "what", "…");
         if wish.is_empty() {
-            return whisper(format!("Tell me what you want done: `{typed}`. Nothing was begun."));
+            let open = sql::list_open(conn, asker.tenant, asker.person).await?;
+            return Ok(InteractionResponse::Ephemeral(list::card(&open, &typed, asker.place.is_dm)));
         }
         let length = wish.chars().count();
         if length > MAX_WISH_CHARS {
@@ -70,9 +68,9 @@ impl Command for Begin {
 
 /// Returns why a person can begin no further task, if so.
 async fn refuse_another(conn: &mut PgConnection, asker: &Asker<'_>) -> sqlx::Result<Option<String>> {
-    let open = sql::list_open_titles(conn, asker.tenant, asker.person).await?;
+    let open = sql::list_open(conn, asker.tenant, asker.person).await?;
     let is_full = i64::try_from(open.len()).is_ok_and(|count| count >= MAX_OPEN_TASKS);
-    let titles = open.join(", ");
+    let titles = open.iter().map(|task| task.title.as_str()).collect::<Vec<_>>().join(", ");
     Ok(is_full.then(|| format!("You have {MAX_OPEN_TASKS} tasks open already: {titles}. Nothing was begun.")))
 }
 

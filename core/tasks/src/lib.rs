@@ -10,6 +10,7 @@ mod create_file;
 mod failed_step;
 mod finish_step;
 mod job;
+mod list;
 mod plan;
 mod sql;
 mod workflow;

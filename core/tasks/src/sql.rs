@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 
 use crate::card::Phase;
+use crate::list::OpenTask;
 use crate::{FINALISE, PLAN, StepStatus, Task, TaskStep};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, PersonId, RunId, TenantId};
@@ -147,17 +148,23 @@ pub(crate) async fn load_shown(
     }))
 }
 
-/// Returns the titles of a person's tasks that have not ended, oldest first.
-pub(crate) async fn list_open_titles(
+/// Returns a person's tasks that have not ended, oldest first.
+pub(crate) async fn list_open(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
-) -> sqlx::Result<Vec<String>> {
-    sqlx::query_scalar!(
-        "select t.title from tasks t join runs r on r.tenant_id = t.tenant_id and r.id = t.id
+) -> sqlx::Result<Vec<OpenTask>> {
+    sqlx::query_as!(
+        OpenTask,
+        r#"select t.title, r.node, s.number as "step?", s.waits_for as "waits_for?",
+             coalesce(s.status = 'failed', false) as "has_failed!", (
+             select count(*) from task_steps p where p.tenant_id = t.tenant_id and p.task_id = t.id) as "steps!"
+         from tasks t
+         join runs r on r.tenant_id = t.tenant_id and r.id = t.id
+         left join task_steps s on s.tenant_id = t.tenant_id and s.task_id = t.id and s.status in ('running', 'failed')
          where r.tenant_id = $1 and r.person_id = $2 and r.workflow = 'task'
            and r.status in ('queued', 'running', 'waiting')
-         order by t.created_at",
+         order by t.created_at"#,
         tenant.0,
         person.0
     )

@@ -1,0 +1,73 @@
+//! What `task` without words shows: the person's open tasks, and how to begin one.
+
+use crate::{FINALISE, MAX_OPEN_TASKS, PLAN};
+use nod_contract::card::{Block, Card};
+
+/// A task that has not ended.
+pub(crate) struct OpenTask {
+    pub(crate) title: String,
+    /// The node of its run.
+    pub(crate) node: String,
+    /// How many steps its plan has.
+    pub(crate) steps: i64,
+    /// The step that is being done or did not work.
+    pub(crate) step: Option<i16>,
+    pub(crate) has_failed: bool,
+    pub(crate) waits_for: Option<String>,
+}
+
+/// Lists open tasks, one a line. `typed` begins one.
+pub(crate) fn card(open: &[OpenTask], typed: &str, is_dm: bool) -> Card {
+    let begin = match is_dm {
+        true => format!("Tell me what you want done: `{typed}`."),
+        false => format!("Tell me in our direct messages what you want done: `{typed}`."),
+    };
+    if open.is_empty() {
+        return Card::from_markdown(format!("You have no open task. {begin}"));
+    }
+    let begin = match i64::try_from(open.len()) {
+        Ok(count) if count < MAX_OPEN_TASKS => begin,
+        _ => format!("You can begin another once one of these {MAX_OPEN_TASKS} has ended."),
+    };
+    let lines: Vec<String> =
+        open.iter().map(|task| format!("{}: {}", task.title, describe_progress(task))).collect();
+    Card {
+        title: Some("Your open tasks".to_owned()),
+        body: vec![Block::Literal(lines.join("\n")), Block::Markdown(begin)],
+        ..Card::default()
+    }
+}
+
+fn describe_progress(task: &OpenTask) -> String {
+    let step = task.step.map(|step| format!("step {step} of {}", task.steps));
+    match (task.node.as_str(), step) {
+        (PLAN, _) => "planning".to_owned(),
+        (FINALISE, _) => "writing the result".to_owned(),
+        (_, None) => "between two steps".to_owned(),
+        (_, Some(step)) if task.has_failed => format!("{step} did not work and waits for your decision"),
+        (_, Some(step)) => match task.waits_for.as_deref() {
+            Some("approval") => format!("{step} waits for your nod"),
+            Some("answer") => format!("{step} waits for your answer"),
+            Some("account") => format!("{step} waits for your account"),
+            _ => step,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_is_told_in_words() {
+        let at = |node: &str, step: Option<i16>, waits_for: Option<&str>| {
+            let waits_for = waits_for.map(str::to_owned);
+            let (title, node) = ("Look".to_owned(), node.to_owned());
+            describe_progress(&OpenTask { title, node, steps: 4, step, has_failed: false, waits_for })
+        };
+        assert_eq!(at("plan", None, None), "planning");
+        assert_eq!(at("steps", Some(2), None), "step 2 of 4");
+        assert_eq!(at("steps", Some(2), Some("approval")), "step 2 of 4 waits for your nod");
+        assert_eq!(at("finalise", None, None), "writing the result");
+    }
+}
