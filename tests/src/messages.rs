@@ -76,6 +76,7 @@ impl FakeChat {
             (Self::Discord(_), MessageShortcut::AskNod) => "Ask Nod",
             (Self::Discord(_), MessageShortcut::DraftReply) => "Draft a reply",
             (_, MessageShortcut::KeepFiles) => "Keep in knowledge",
+            (_, MessageShortcut::MakeTask) => "Make a task",
         };
         self.use_menu_entry(user, channel, message, id).await;
     }
@@ -250,6 +251,8 @@ pub enum MessageShortcut {
     DraftReply,
     /// "Keep in knowledge".
     KeepFiles,
+    /// "Make a task".
+    MakeTask,
 }
 
 impl World {

@@ -97,6 +97,7 @@ mod statements;
 mod stop;
 mod streaming;
 mod talk;
+mod task_menu;
 mod tasks;
 mod tenants;
 mod terminal;

@@ -15,7 +15,7 @@ use super::google;
 use crate::config::Config;
 
 /// The menu entries of the abilities, for Slack's manifest, which is printed before there is anything to plug in.
-pub const MENU_ENTRIES: [MenuEntrySpec; 1] = [nod_knowledge::KEEP_ENTRY];
+pub const MENU_ENTRIES: [MenuEntrySpec; 2] = [nod_knowledge::KEEP_ENTRY, nod_tasks::TASK_ENTRY];
 
 /// Returns all abilities, in the order in which their commands are listed. `accounts` are the Google accounts; they are
 /// set if Google sign-in is configured.

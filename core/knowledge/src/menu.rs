@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 
 use async_trait::async_trait;
-use nod_contract::chat::{Attachment, InteractionResponse};
+use nod_contract::chat::InteractionResponse;
 use nod_contract::command::MenuEntrySpec;
 use nod_contract::vector_store::Reader;
 use nod_people::context::Chat;
 use nod_people::delivery;
-use nod_store::ability::{Asker, MenuEntry};
+use nod_store::ability::{Asker, MenuEntry, PickedMessage};
 use nod_store::jobs::sql as jobs;
 use sqlx::PgConnection;
 
@@ -35,9 +35,9 @@ impl MenuEntry for KeepFiles {
         &self,
         conn: &mut PgConnection,
         asker: &Asker<'_>,
-        attachments: &[Attachment],
+        picked: &PickedMessage<'_>,
     ) -> sqlx::Result<InteractionResponse> {
-        let tenant = asker.tenant;
+        let (tenant, attachments) = (asker.tenant, picked.attachments);
         if attachments.is_empty() {
             return Ok(InteractionResponse::ephemeral(card::NO_FILE));
         }

@@ -131,14 +131,23 @@ pub trait Command: Send + Sync {
     }
 }
 
+/// A message on which an entry of its menu was picked. Anybody may have written it.
+#[derive(Debug, Clone, Copy)]
+pub struct PickedMessage<'a> {
+    /// The author's id on the platform, if the platform reports it.
+    pub author: Option<&'a str>,
+    pub text: &'a str,
+    pub attachments: &'a [Attachment],
+}
+
 /// An entry in the menu of every message. It is answered as a [`Command`] is.
 #[async_trait]
 pub trait MenuEntry: Send + Sync {
     /// Describes the entry to the platform.
     fn spec(&self) -> MenuEntrySpec;
 
-    /// Handles that the asker picked it on a message with these files. The asker's place is the message's: they can see it,
-    /// but Nod may not be there.
+    /// Handles that the asker picked it on a message. The asker's place is the message's: they can see it, but Nod may not be
+    /// there.
     ///
     /// # Errors
     /// If the database does not answer; nothing has changed then.
@@ -146,7 +155,7 @@ pub trait MenuEntry: Send + Sync {
         &self,
         conn: &mut PgConnection,
         asker: &Asker<'_>,
-        attachments: &[Attachment],
+        picked: &PickedMessage<'_>,
     ) -> sqlx::Result<InteractionResponse>;
 }
 

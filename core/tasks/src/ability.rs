@@ -1,10 +1,11 @@
-//! Tasks as an ability: the workflow, the command and the job that draws the card.
+//! Tasks as an ability: the workflow, the command, the menu entry and the job that draws the card.
 
 use std::sync::Arc;
 
 use crate::buttons::TaskButtons;
 use crate::command::Begin;
 use crate::job::{Cards, ShowsSteps};
+use crate::menu::FromMessage;
 use crate::workflow::Tasks;
 use nod_people::ability::Plug;
 use nod_store::ability::Ability;
@@ -16,6 +17,7 @@ pub fn plug() -> Plug {
         jobs: vec![Arc::new(Cards(chat.clone()))],
         buttons: vec![Arc::new(TaskButtons(chat.clone()))],
         commands: vec![Arc::new(Begin(chat.clone()))],
+        menu: vec![Arc::new(FromMessage(chat.clone()))],
         hooks: vec![Arc::new(ShowsSteps)],
         workflows: vec![Arc::new(Tasks(chat.clone()))],
         ..Ability::with_name("tasks")

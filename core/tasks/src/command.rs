@@ -4,11 +4,12 @@ use async_trait::async_trait;
 use sqlx::PgConnection;
 
 use crate::card::{self, Phase};
-use crate::{MAX_OPEN_TASKS, MAX_TITLE_CHARS, MAX_WISH_CHARS, PLAN, TASK, Task, list, sql};
-use nod_contract::card::truncate;
+use crate::menu::About;
+use crate::{MAX_TITLE_CHARS, MAX_WISH_CHARS, PLAN, TASK, Task, list, sql};
+use nod_contract::card::{Card, truncate};
 use nod_contract::chat::InteractionResponse;
 use nod_contract::command::{CommandOption, CommandSpec, Takes};
-use nod_contract::ids::{DeliveryId, RunId, named_lane_id};
+use nod_contract::ids::{ConversationId, DeliveryId, RunId, named_lane_id};
 use nod_people::context::Chat;
 use nod_people::delivery::{self, NewDelivery};
 use nod_people::{ability, people};
@@ -58,20 +59,19 @@ impl Command for Begin {
                  begun."
             ));
         }
-        if let Some(refused) = refuse_another(conn, asker).await? {
-            return whisper(refused);
+        if let Some(refusal) = refuse_another(conn, asker).await? {
+            return Ok(InteractionResponse::Ephemeral(refusal));
         }
-        begin(&self.0, conn, asker, self.0.id(), wish).await?;
+        let conversation = ability::find_or_create_conversation(&self.0, conn, asker, asker.thread()).await?;
+        let new = NewTask { id: self.0.id(), title: title(wish), note: wish.to_owned(), about: None };
+        begin(&self.0, conn, asker, conversation, new).await?;
         Ok(InteractionResponse::Ack)
     }
 }
 
 /// Returns why a person can begin no further task, if so.
-async fn refuse_another(conn: &mut PgConnection, asker: &Asker<'_>) -> sqlx::Result<Option<String>> {
-    let open = sql::list_open(conn, asker.tenant, asker.person).await?;
-    let is_full = i64::try_from(open.len()).is_ok_and(|count| count >= MAX_OPEN_TASKS);
-    let titles = open.iter().map(|task| task.title.as_str()).collect::<Vec<_>>().join(", ");
-    Ok(is_full.then(|| format!("You have {MAX_OPEN_TASKS} tasks open already: {titles}. Nothing was begun.")))
+pub(crate) async fn refuse_another(conn: &mut PgConnection, asker: &Asker<'_>) -> sqlx::Result<Option<Card>> {
+    Ok(list::refusal(&sql::list_open(conn, asker.tenant, asker.person).await?))
 }
 
 /// Begins the same task as one that has ended, once.
@@ -79,7 +79,7 @@ pub(crate) async fn begin_again(
     core: &Chat,
     conn: &mut PgConnection,
     asker: &Asker<'_>,
-    (ended, wish): (RunId, &str),
+    ended: RunId,
 ) -> sqlx::Result<InteractionResponse> {
     // Two presses on one card name the same task.
     let id = RunId(named_lane_id(&["the task after", &ended.to_string()]));
@@ -88,34 +88,46 @@ pub(crate) async fn begin_again(
             "I have begun it again already. Its own card is further down.",
         ));
     }
-    if let Some(refused) = refuse_another(conn, asker).await? {
-        return Ok(InteractionResponse::ephemeral(refused));
+    if let Some(refusal) = refuse_another(conn, asker).await? {
+        return Ok(InteractionResponse::Ephemeral(refusal));
     }
-    begin(core, conn, asker, id, wish).await?;
+    let Task { title, note, about, .. } = sql::load(conn, asker.tenant, ended).await?;
+    let conversation = ability::find_or_create_conversation(core, conn, asker, asker.thread()).await?;
+    begin(core, conn, asker, conversation, NewTask { id, title, note, about }).await?;
     Ok(InteractionResponse::Ack)
 }
 
+/// A task to begin.
+pub(crate) struct NewTask {
+    pub(crate) id: RunId,
+    pub(crate) title: String,
+    /// The wish, in the person's own words.
+    pub(crate) note: String,
+    pub(crate) about: Option<About>,
+}
+
 /// Returns a wish as a title.
-fn title(wish: &str) -> String {
+pub(crate) fn title(wish: &str) -> String {
     let line = truncate(wish, MAX_TITLE_CHARS);
     let mut letters = line.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
     first + letters.as_str()
 }
 
-/// Stores the task, its run and its card, in the transaction of the command.
-async fn begin(
+/// Stores a task, its run and its card, in the transaction of what begins it.
+pub(crate) async fn begin(
     core: &Chat,
     conn: &mut PgConnection,
     asker: &Asker<'_>,
-    id: RunId,
-    wish: &str,
+    conversation: ConversationId,
+    new: NewTask,
 ) -> sqlx::Result<()> {
     let Asker { tenant, person, now, .. } = *asker;
-    let conversation = ability::find_or_create_conversation(core, conn, asker, asker.thread()).await?;
+    let id = new.id;
     let task = Task {
-        title: title(wish),
-        note: wish.to_owned(),
+        title: new.title,
+        note: new.note,
+        about: new.about,
         card: core.ids.next(),
         created_at: now,
         finished_at: None,
@@ -127,7 +139,7 @@ async fn begin(
     let owner = people::sql::load(conn, tenant, person).await?;
     let owner = owner.as_ref().map_or("Somebody", |person| person.display_name());
     let card = card::progress(id, &task, owner, Phase::Planning);
-    let new = NewDelivery {
+    let delivery = NewDelivery {
         id: DeliveryId(task.card),
         conversation,
         run: Some(id),
@@ -137,7 +149,7 @@ async fn begin(
         card: &card,
         only_for: None,
     };
-    delivery::enqueue(conn, tenant, &venue, &new, now).await?;
+    delivery::enqueue(conn, tenant, &venue, &delivery, now).await?;
     sql::insert(conn, tenant, id, (conversation, person), &task).await?;
     audit::insert_entry(conn, tenant, Some(person), "task.begun", id.0, None, &json!({}), now).await?;
     Ok(())

@@ -11,16 +11,20 @@ mod failed_step;
 mod finish_step;
 mod job;
 mod list;
+mod menu;
 mod plan;
 mod sql;
 mod workflow;
 
 pub use ability::plug;
+pub use menu::TASK_ENTRY;
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::menu::About;
 use nod_contract::clock::Timestamp;
+use nod_contract::model::Turn;
 use nod_contract::privacy::{Audience, Provenance};
 
 /// The name of the workflow.
@@ -44,6 +48,7 @@ struct Task {
     title: String,
     /// The wish, in the person's own words.
     note: String,
+    about: Option<About>,
     card: Uuid,
     created_at: Timestamp,
     finished_at: Option<Timestamp>,
@@ -91,5 +96,15 @@ impl Task {
     /// Returns who may read what its steps have brought up.
     fn audience(&self) -> Audience {
         self.steps.iter().fold(Audience::Channel, |audience, step| audience.narrow(step.audience))
+    }
+
+    /// Returns whether it began with outside text.
+    fn provenance(&self) -> Provenance {
+        self.about.as_ref().map_or(Provenance::Trusted, |about| about.provenance.clone())
+    }
+
+    /// Returns the message that it is about, for a model.
+    fn about_turn(&self, marker: &str) -> Option<Turn> {
+        self.about.as_ref().map(|about| about.to_turn(marker))
     }
 }

@@ -1,4 +1,4 @@
-//! What `task` without words shows: the person's open tasks, and how to begin one.
+//! The open tasks of a person, where `task` without words lists them and where no more can be begun.
 
 use crate::{FINALISE, MAX_OPEN_TASKS, PLAN};
 use nod_contract::card::{Block, Card};
@@ -25,17 +25,31 @@ pub(crate) fn card(open: &[OpenTask], typed: &str, is_dm: bool) -> Card {
     if open.is_empty() {
         return Card::from_markdown(format!("You have no open task. {begin}"));
     }
-    let begin = match i64::try_from(open.len()) {
-        Ok(count) if count < MAX_OPEN_TASKS => begin,
-        _ => format!("You can begin another once one of these {MAX_OPEN_TASKS} has ended."),
+    let begin = match is_full(open) {
+        true => format!("You can begin another once one of these {MAX_OPEN_TASKS} has ended."),
+        false => begin,
     };
-    let lines: Vec<String> =
-        open.iter().map(|task| format!("{}: {}", task.title, describe_progress(task))).collect();
     Card {
         title: Some("Your open tasks".to_owned()),
-        body: vec![Block::Literal(lines.join("\n")), Block::Markdown(begin)],
+        body: vec![lines(open), Block::Markdown(begin)],
         ..Card::default()
     }
+}
+
+/// Says why no further task can be begun; `None` if one can.
+pub(crate) fn refusal(open: &[OpenTask]) -> Option<Card> {
+    let text = format!("You have {MAX_OPEN_TASKS} tasks open already. Nothing was begun.");
+    is_full(open).then(|| Card::from_markdown(text).with_block(lines(open)))
+}
+
+fn is_full(open: &[OpenTask]) -> bool {
+    i64::try_from(open.len()).is_ok_and(|count| count >= MAX_OPEN_TASKS)
+}
+
+/// A title can be the words of somebody else's message, so nothing in it is formatted.
+fn lines(open: &[OpenTask]) -> Block {
+    let line = |task: &OpenTask| format!("{}: {}", task.title, describe_progress(task));
+    Block::Literal(open.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
 
 fn describe_progress(task: &OpenTask) -> String {

@@ -5,6 +5,7 @@ use sqlx::PgConnection;
 
 use crate::card::Phase;
 use crate::list::OpenTask;
+use crate::menu::About;
 use crate::{FINALISE, PLAN, StepStatus, Task, TaskStep};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, PersonId, RunId, TenantId};
@@ -49,8 +50,8 @@ pub(crate) async fn insert(
     task: &Task,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "insert into tasks (tenant_id, id, conversation_id, person_id, title, note, card_id, created_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8)",
+        "insert into tasks (tenant_id, id, conversation_id, person_id, title, note, card_id, created_at, about, about_sources)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
         tenant.0,
         id.0,
         conversation.0,
@@ -58,7 +59,9 @@ pub(crate) async fn insert(
         task.title.replace('\0', "\u{FFFD}"),
         task.note.replace('\0', "\u{FFFD}"),
         task.card,
-        task.created_at
+        task.created_at,
+        task.about.as_ref().map(|about| about.text.replace('\0', "\u{FFFD}")),
+        &task.provenance().sources()
     )
     .execute(conn)
     .await?;
@@ -67,7 +70,8 @@ pub(crate) async fn insert(
 
 pub(crate) async fn load(conn: &mut PgConnection, tenant: TenantId, id: RunId) -> sqlx::Result<Task> {
     let row = sqlx::query!(
-        "select title, note, card_id, created_at, finished_at from tasks where tenant_id = $1 and id = $2",
+        "select title, note, about, about_sources, card_id, created_at, finished_at
+         from tasks where tenant_id = $1 and id = $2",
         tenant.0,
         id.0
     )
@@ -102,9 +106,11 @@ pub(crate) async fn load(conn: &mut PgConnection, tenant: TenantId, id: RunId) -
         audience: row.only_for.map_or(Audience::Channel, |person| Audience::Person(PersonId(person))),
         provenance: Provenance::from_sources(row.untrusted_sources),
     });
+    let provenance = Provenance::from_sources(row.about_sources);
     Ok(Task {
         title: row.title,
         note: row.note,
+        about: row.about.map(|text| About { text, provenance }),
         card: row.card_id,
         created_at: row.created_at,
         finished_at: row.finished_at,
@@ -461,8 +467,6 @@ pub(crate) async fn take_notice(
 /// A task that may be run again.
 pub(crate) struct EndedTask {
     pub(crate) person: PersonId,
-    /// The wish.
-    pub(crate) wish: String,
     pub(crate) has_ended: bool,
 }
 
@@ -472,7 +476,7 @@ pub(crate) async fn find_ended(
     task: RunId,
 ) -> sqlx::Result<Option<EndedTask>> {
     let row = sqlx::query!(
-        r#"select t.person_id, t.note, r.status in ('done', 'failed', 'stopped') as "has_ended!"
+        r#"select t.person_id, r.status in ('done', 'failed', 'stopped') as "has_ended!"
          from tasks t join runs r on r.tenant_id = t.tenant_id and r.id = t.id
          where t.tenant_id = $1 and t.id = $2"#,
         tenant.0,
@@ -480,7 +484,7 @@ pub(crate) async fn find_ended(
     )
     .fetch_optional(conn)
     .await?;
-    Ok(row.map(|row| EndedTask { person: PersonId(row.person_id), wish: row.note, has_ended: row.has_ended }))
+    Ok(row.map(|row| EndedTask { person: PersonId(row.person_id), has_ended: row.has_ended }))
 }
 
 /// Whether there is such a task.

@@ -10,7 +10,9 @@ use sqlx::PgConnection;
 use crate::finish_step::{self, Handover};
 use crate::plan::{self, Plan, TaskResult};
 use crate::sql::{self, Rows};
-use crate::{FINALISE, PLAN, STEPS, StepStatus, TASK, Task, TaskStep, ask_user, card, create_file, job};
+use crate::{
+    FINALISE, PLAN, STEPS, StepStatus, TASK, Task, TaskStep, ask_user, card, command, create_file, job,
+};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, RunId};
 use nod_contract::model::{CompletionRequest, ModelError, Tier, Turn};
@@ -105,15 +107,16 @@ impl Workflow for Tasks {
 
 /// Has a model plan. What it writes is used only if it is a plan; else the wish itself is the one step.
 async fn make_plan(run: &WorkflowRun, task: &Task, cx: &WorkflowContext<'_>) -> Transition {
+    let wish = Turn::Human { text: task.note.clone() };
     let ask = CompletionRequest {
         tier: Tier::Reasoner,
         system: SystemPrompt::new(Arc::clone(&PLAN_RULES), person_lines(run, cx)),
-        turns: vec![Turn::Human { text: task.note.clone() }],
+        turns: [wish].into_iter().chain(task.about_turn(&run.id.short())).collect(),
         tools: Vec::new(),
         response_schema: Some(plan::plan_schema()),
     };
     let planned = match ask_for(ask, plan::parse_plan, cx).await {
-        Ok(planned) => planned.unwrap_or_else(|| plan::one_step(&task.title)),
+        Ok(planned) => planned.unwrap_or_else(|| plan::one_step(&command::title(&task.note))),
         Err(error) => return fail(run, task, Rows::GaveUp, error.to_sentence()),
     };
     let steps = steps_of(planned);
@@ -193,7 +196,11 @@ async fn write_result(run: &WorkflowRun, task: &Task, cx: &WorkflowContext<'_>) 
     let ask = CompletionRequest {
         tier: Tier::Reasoner,
         system: SystemPrompt::new(Arc::clone(&RESULT_RULES), person_lines(run, cx)),
-        turns: vec![Turn::Human { text: task.note.clone() }, Turn::System { text: outputs.join("\n\n") }],
+        turns: [Turn::Human { text: task.note.clone() }]
+            .into_iter()
+            .chain(task.about_turn(&marker))
+            .chain([Turn::System { text: outputs.join("\n\n") }])
+            .collect(),
         tools: Vec::new(),
         response_schema: Some(plan::result_schema()),
     };
@@ -205,7 +212,7 @@ async fn write_result(run: &WorkflowRun, task: &Task, cx: &WorkflowContext<'_>) 
         }
     };
     let provenance =
-        task.steps.iter().fold(Provenance::Trusted, |all, step| all.merge(step.provenance.clone()));
+        task.steps.iter().fold(task.provenance(), |all, step| all.merge(step.provenance.clone()));
     let message =
         Want::Message { id: DeliveryId(cx.ids.next()), card: card::result(task, &result), audience };
     let TaskResult { summary, result_markdown: result } = result;
@@ -314,7 +321,7 @@ fn begin_step(task: &Task, steps: &[TaskStep], step: &TaskStep, id: RunId) -> Ne
     let after = if step.after.is_empty() { &previous[..] } else { &step.after[..] };
     let needed: Vec<&TaskStep> = steps.iter().filter(|other| after.contains(&other.number)).collect();
     let known = steps.iter().filter(|other| other.status == StepStatus::Done);
-    let provenance = known.clone().fold(Provenance::Trusted, |all, step| all.merge(step.provenance.clone()));
+    let provenance = known.clone().fold(task.provenance(), |all, step| all.merge(step.provenance.clone()));
     let audience = known.fold(Audience::Channel, |audience, step| audience.narrow(step.audience));
     let share = needed.len().max(1);
     let mut text = format!("The plan:\n\n{}", card::plan_lines(steps, Some(step.number)));
@@ -330,7 +337,8 @@ fn begin_step(task: &Task, steps: &[TaskStep], step: &TaskStep, id: RunId) -> Ne
             text.push_str(&format!("\n\n{output}"));
         }
     }
-    NewStep { id, words: task.note.clone(), told: vec![Turn::System { text }], audience, provenance }
+    let told = task.about_turn(&marker).into_iter().chain([Turn::System { text }]).collect();
+    NewStep { id, words: task.note.clone(), told, audience, provenance }
 }
 
 /// Returns what a step handed on, for a model; where `share` steps are told, each has its part of the room.

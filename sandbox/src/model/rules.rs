@@ -37,7 +37,10 @@ pub(super) fn answer(request: &Value) -> Answer {
             tasks::finish(step.unwrap_or_else(|| reason(&asked)), |tool| asked.offers(tool))
         }
         ModelRole::Summariser => Answer::text(memory::summarise(request).to_string()),
-        ModelRole::Planner => Answer::text(tasks::plan(&asked.text).to_string()),
+        ModelRole::Planner => {
+            let wish = asked.picked_message.as_ref().map_or(&asked.text, |(_, text)| text);
+            Answer::text(tasks::plan(wish).to_string())
+        }
         ModelRole::Finaliser => Answer::text(tasks::result(&asked.prompts).to_string()),
     }
 }
@@ -82,6 +85,9 @@ fn reason(asked: &RequestContext<'_>) -> Answer {
         Intent::Calendar(plan) => return events::answer(asked, plan),
         Intent::Draft(letter) => return channel::draft(asked, letter),
         Intent::SumUpChannel => return channel::sum_up(asked),
+        Intent::SmallTalk if asked.picked_message.is_some() => {
+            return Answer::text(picked_message::explain(asked));
+        }
         Intent::ExplainPicked => return Answer::text(picked_message::explain(asked)),
         Intent::AnswerPicked => return Answer::text(picked_message::reply(asked)),
         Intent::Organise(mail, deed) => return threads::tidy(asked, mail, deed),

@@ -5,13 +5,14 @@ use sqlx::PgConnection;
 use super::{ByHand, InboundContext, message};
 use crate::inbox::CAPABILITIES_SENTENCE;
 use nod_contract::card::Card;
-use nod_contract::chat::{Attachment, ChannelRef, InteractionResponse, MessageActionKind};
-use nod_contract::ids::{ConversationId, InvocationId, PersonId};
+use nod_contract::chat::{ChannelRef, InteractionResponse, MessageActionKind};
+use nod_contract::ids::{InvocationId, PersonId};
 use nod_contract::model::Turn;
 use nod_contract::privacy::Provenance;
 use nod_contract::text::fence_untrusted;
 use nod_people::delivery::{self, NewDelivery};
-use nod_people::{assistant_thread, people};
+use nod_people::{ability, assistant_thread};
+use nod_store::ability::{Asker, PickedMessage};
 
 /// Longest message that is passed on, in characters.
 const MAX_MESSAGE_CHARS: usize = 8_000;
@@ -53,9 +54,7 @@ pub(super) async fn accept_thread_opened(
 pub(super) struct MessageAction<'a> {
     pub(super) place: &'a ChannelRef,
     pub(super) kind: &'a MessageActionKind,
-    pub(super) author: Option<&'a str>,
-    pub(super) text: &'a str,
-    pub(super) attachments: &'a [Attachment],
+    pub(super) message: PickedMessage<'a>,
 }
 
 /// What the user is taken to say about the chosen message.
@@ -78,7 +77,7 @@ pub(super) async fn accept_message_action(
         MessageActionKind::Entry(name) => match arrival.core.abilities.menu_entry(name) {
             Some(entry) => {
                 let asker = arrival.asker(person, picked.place);
-                entry.handle_pick(&mut tx, &asker, picked.attachments).await?
+                entry.handle_pick(&mut tx, &asker, &picked.message).await?
             }
             None => InteractionResponse::ephemeral("I can't do that yet."),
         },
@@ -95,11 +94,12 @@ async fn start_run(
     person: PersonId,
     prompt: &'static str,
 ) -> sqlx::Result<InteractionResponse> {
-    if picked.text.trim().is_empty() {
+    if picked.message.text.trim().is_empty() {
         return Ok(InteractionResponse::ephemeral("I couldn't find any text in that message."));
     }
-    let conversation = find_private_conversation(arrival, conn, picked.place, person).await?;
-    let shown = context(arrival, conn, picked).await?;
+    let asker = arrival.asker(person, picked.place);
+    let conversation = ability::find_or_create_private_conversation(arrival.core, conn, &asker).await?;
+    let shown = context(arrival, conn, &asker, &picked.message).await?;
     let said = message::RunRequest {
         is_first_in_thread: false,
         person,
@@ -114,45 +114,14 @@ async fn start_run(
     Ok(InteractionResponse::ephemeral("On it. The answer will come to you in our direct messages."))
 }
 
-/// Returns the conversation for the answer: the top level of the user's DM channel, so that a later "make it shorter"
-/// there is understood. If Nod does not know that channel yet, it is a separate conversation.
-async fn find_private_conversation(
-    arrival: &InboundContext<'_>,
-    conn: &mut PgConnection,
-    place: &ChannelRef,
-    person: PersonId,
-) -> sqlx::Result<ConversationId> {
-    let (tenant, now, inbound) = (arrival.tenant, arrival.now, arrival.inbound);
-    let (platform, workspace, user) = (&inbound.platform, &inbound.workspace, &inbound.author.user);
-    if let Some(line) = delivery::sql::find_dm_channel(conn, tenant, platform, workspace, user).await? {
-        return delivery::sql::find_or_create_conversation(
-            conn,
-            tenant,
-            line,
-            Some(""),
-            arrival.core.id(),
-            now,
-        )
-        .await;
-    }
-    let conversation = message::find_or_create_conversation(arrival, conn, place, None, person).await?;
-    delivery::sql::set_private_with(conn, tenant, conversation, person).await?;
-    Ok(conversation)
-}
-
 /// Returns the message as untrusted content, with its author's name.
 async fn context(
     arrival: &InboundContext<'_>,
     conn: &mut PgConnection,
-    picked: &MessageAction<'_>,
+    asker: &Asker<'_>,
+    picked: &PickedMessage<'_>,
 ) -> sqlx::Result<(Turn, Provenance)> {
-    let (platform, workspace) = (&arrival.inbound.platform, &arrival.inbound.workspace);
-    let author = match picked.author {
-        Some(user) => people::sql::find_by_user(conn, arrival.tenant, platform, workspace, user).await?,
-        None => None,
-    };
-    let name = author.as_ref().map_or("somebody", |person| person.display_name());
-    let source = format!("a chat message from {name}");
+    let source = ability::source_of_message(&ability::load_author_name(conn, asker, picked).await?);
     let text: String = picked.text.chars().take(MAX_MESSAGE_CHARS).collect();
     let marker: InvocationId = arrival.core.id();
     let text = fence_untrusted(&text, std::slice::from_ref(&source), &marker.short());

@@ -36,7 +36,7 @@ use nod_contract::digest::digest;
 use nod_contract::ids::{PersonId, TenantId};
 use nod_people::open_pages::{self, Home};
 use nod_people::people;
-use nod_store::ability::Asker;
+use nod_store::ability::{Asker, PickedMessage};
 use nod_store::jobs::{LeasedJob, commit_and_begin};
 use nod_store::store::{self, is_deadlock};
 
@@ -254,8 +254,8 @@ async fn dispatch(arrival: &InboundContext<'_>) -> sqlx::Result<InteractionRespo
             assistant_thread::accept_thread_opened(arrival, place, viewing.as_deref()).await
         }
         Event::MessageAction { place, wish, author, text, attachments } => {
-            let author = author.as_deref();
-            let picked = assistant_thread::MessageAction { place, kind: wish, author, text, attachments };
+            let message = PickedMessage { author: author.as_deref(), text, attachments };
+            let picked = assistant_thread::MessageAction { place, kind: wish, message };
             assistant_thread::accept_message_action(arrival, &picked).await
         }
         Event::HomeOpened => accept_home_opened(arrival).await,

@@ -1,0 +1,119 @@
+//! "Make a task" in the menu of a message: a task that does what the message asks for, in the direct messages of whoever
+//! picked it. They may not have written the message, so none of it counts as their words.
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use sqlx::PgConnection;
+
+use crate::MAX_WISH_CHARS;
+use crate::command::{self, NewTask};
+use nod_contract::card::{Block, Card};
+use nod_contract::chat::InteractionResponse;
+use nod_contract::command::MenuEntrySpec;
+use nod_contract::model::Turn;
+use nod_contract::privacy::Provenance;
+use nod_contract::text::{fence_untrusted, group_digits};
+use nod_people::ability;
+use nod_people::context::Chat;
+use nod_store::ability::{Asker, MenuEntry, PickedMessage};
+
+/// The entry.
+pub const TASK_ENTRY: MenuEntrySpec = MenuEntrySpec {
+    name: "Make a task",
+    about: "Nod does what this message asks for, step by step, in your direct messages",
+};
+
+/// What whoever picks it is taken to say.
+const WISH: &str = "Do what this message asks for.";
+
+/// A message that a task is about.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct About {
+    pub(crate) text: String,
+    pub(crate) provenance: Provenance,
+}
+
+impl About {
+    /// Returns the message for a model.
+    pub(crate) fn to_turn(&self, marker: &str) -> Turn {
+        Turn::System { text: fence_untrusted(&self.text, &self.provenance.sources(), marker) }
+    }
+}
+
+pub(crate) struct FromMessage(pub(crate) Chat);
+
+#[async_trait]
+impl MenuEntry for FromMessage {
+    fn spec(&self) -> MenuEntrySpec {
+        TASK_ENTRY
+    }
+
+    async fn handle_pick(
+        &self,
+        conn: &mut PgConnection,
+        asker: &Asker<'_>,
+        picked: &PickedMessage<'_>,
+    ) -> sqlx::Result<InteractionResponse> {
+        let text = picked.text.trim();
+        if text.is_empty() {
+            return Ok(InteractionResponse::ephemeral(
+                "There's no text in that message, so nothing was begun.",
+            ));
+        }
+        if let Some(refusal) = command::refuse_another(conn, asker).await? {
+            return Ok(InteractionResponse::Ephemeral(refusal));
+        }
+        let author = ability::load_author_name(conn, asker, picked).await?;
+        let conversation = ability::find_or_create_private_conversation(&self.0, conn, asker).await?;
+        let (text, is_cut) = shorten(text);
+        let new = NewTask {
+            id: self.0.id(),
+            title: command::title(&format!("{author}: {text}")),
+            note: WISH.to_owned(),
+            about: Some(About {
+                text,
+                provenance: Provenance::untrusted(ability::source_of_message(&author)),
+            }),
+        };
+        let begun = begun_card(&new.title, is_cut);
+        command::begin(&self.0, conn, asker, conversation, new).await?;
+        Ok(InteractionResponse::Ephemeral(begun))
+    }
+}
+
+/// What whoever picked it reads. The title is somebody else's words, so nothing in it is formatted.
+fn begun_card(title: &str, is_cut: bool) -> Card {
+    let mut text = "I have begun a task. See our direct messages.".to_owned();
+    if is_cut {
+        text.push_str(&format!(
+            " The message is long: I only read its first {} characters.",
+            group_digits(MAX_WISH_CHARS)
+        ));
+    }
+    Card::from_markdown(text).with_block(Block::Fields(vec![("Task".to_owned(), title.to_owned())]))
+}
+
+/// Cuts a long message, and says so where it was cut; returns whether it did.
+fn shorten(text: &str) -> (String, bool) {
+    match text.char_indices().nth(MAX_WISH_CHARS) {
+        None => (text.to_owned(), false),
+        Some((end, _)) => {
+            let left_out = group_digits(text[end..].chars().count());
+            (format!("{}\n(… {left_out} more characters are left out …)", &text[..end]), true)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_message_says_where_it_was_cut() {
+        let whole = "é".repeat(4_000);
+        assert_eq!(shorten(&whole), (whole.clone(), false));
+        let (cut, is_cut) = shorten(&"é".repeat(5_234));
+        assert!(is_cut);
+        assert_eq!(cut, format!("{whole}\n(… 1,234 more characters are left out …)"));
+    }
+}
