@@ -24,6 +24,7 @@ on_each_platform!(
     a_task_whose_step_failed_is_stopped,
     a_task_is_run_again_once,
     a_step_makes_a_file,
+    the_tenth_step_writes_no_more_than_the_second,
     a_step_finishes_alone,
     a_stopped_task_takes_back_what_it_asked_for,
     stop_typed_stops_the_task,
@@ -725,5 +726,27 @@ async fn a_task_asks_five_questions_at_most(platform: Platform) {
     assert!(said.contains("Which 5? → No. 5") && !said.contains("Which 6?"), "{said}");
     let heard = world.model.all_requests().iter().map(Value::to_string).collect::<String>();
     assert!(heard.contains("this task has asked 5 questions, which is the most"), "{heard}");
+    world.finish().await;
+}
+
+async fn the_tenth_step_writes_no_more_than_the_second(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    plan(&world, &["Look"; 10]);
+    for _ in 0..10 {
+        world.model.will(finish("One more is found.", &"It is here. ".repeat(100)));
+    }
+    result(&world, "It is found.", "It is here.");
+    world.run_command("ana", "dm:ana", "task find it").await;
+    world.read_new("dm:ana");
+    let bytes: Vec<i64> = sqlx::query_scalar(
+        "select (octet_length(s.output) + octet_length(r.state::text)
+             + (select sum(octet_length(turn::text)) from messages m where m.run_id = s.run_id)
+             + (select sum(octet_length(steps::text)) from step_records c where c.run_id = s.run_id))::bigint
+         from task_steps s join runs r on r.id = s.run_id order by s.number",
+    )
+    .fetch_all(&world.pool)
+    .await
+    .unwrap();
+    assert!(bytes.len() == 10 && bytes[9] * 10 <= bytes[1] * 11, "{bytes:?}");
     world.finish().await;
 }

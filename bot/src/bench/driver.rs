@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use futures::{StreamExt, TryStreamExt, stream};
 use nod_sandbox::slack::World;
+use sqlx::{Connection, PgConnection};
 
 use super::company::{self, CHANNELS, PEOPLE};
 use super::subject::Subject;
@@ -16,6 +17,8 @@ use super::turns::{self, APPROVE, Kind};
 
 /// An answer that takes longer is lost.
 const TURN_TIMEOUT: Duration = Duration::from_secs(60);
+/// The most steps that a plan has.
+const TASK_STEPS: usize = 10;
 /// Nod is quiet when nothing has been asked of the fakes for so long.
 const QUIET: Duration = Duration::from_millis(1_500);
 
@@ -147,6 +150,52 @@ impl<'s> Driver<'s> {
         let id = slack.read(|w| w.channel_id(&company::channel_name(channel))).unwrap_or_default();
         let thread = slack.post_message(&company::handle(person), &id, None, &words);
         (person, id, thread)
+    }
+
+    /// Gives Nod tasks of ten steps, one after another. Returns how long they took, and how long it was from the end of each step
+    /// to its tick in the chat.
+    pub(super) async fn run_tasks(&self, tasks: usize) -> anyhow::Result<(Taken, Vec<Duration>)> {
+        let mut db = PgConnection::connect(&self.subject.url).await?;
+        let wish = ["say hello"; TASK_STEPS].join(", then ");
+        let (before, begun) = (self.fakes_worked(), Instant::now());
+        let (mut walls, mut ticks) = (Vec::new(), Vec::new());
+        for task in 0..tasks {
+            let who = company::handle(task % PEOPLE);
+            let slack = &self.subject.slack;
+            let line = slack.dm(&who);
+            let cards = |world: &World| -> Vec<String> {
+                let said = world.messages(&line).iter().filter(|one| one.is_from_bot);
+                said.map(turns::text).filter(|text| text.contains("'s task ·")).collect()
+            };
+            let earlier = slack.read(|world| cards(world).len());
+            let given = Instant::now();
+            slack.run_command(&who, &line, "/nod", &format!("task {wish}"));
+            let mut seen = Vec::new();
+            for step in 1..=TASK_STEPS {
+                let tick = format!("✓ {step} ");
+                let is_seen = |world: &World| {
+                    let cards = cards(world);
+                    (cards.len() > earlier && cards.last()?.contains(&tick)).then_some(())
+                };
+                self.wait("a tick", is_seen).await?;
+                seen.push(chrono::Utc::now());
+            }
+            let is_done = |world: &World| cards(world).last()?.contains("· Done ·").then_some(());
+            self.wait("a result", is_done).await?;
+            walls.push(given.elapsed());
+            let ended: Vec<chrono::DateTime<chrono::Utc>> = sqlx::query_scalar(
+                "select finished_at from task_steps where task_id = (select id from tasks order by created_at desc limit 1)
+                 order by number",
+            )
+            .fetch_all(&mut db)
+            .await?;
+            ticks.extend(
+                seen.iter().zip(&ended).map(|(seen, ended)| (*seen - *ended).to_std().unwrap_or_default()),
+            );
+        }
+        db.close().await?;
+        let fakes = (self.fakes_worked() - before) / u32::try_from(tasks.max(1))?;
+        Ok((Taken { walls, fakes, all: begun.elapsed() }, ticks))
     }
 
     /// Lets so many events arrive in a second, of which every third is answered; returns the times to their

@@ -22,7 +22,7 @@ use counters::{Counters, Idle};
 use driver::Driver;
 use fill::HeldBy;
 use postgres::Server;
-use report::{Measured, Report};
+use report::{Measured, Report, Tasks};
 use subject::Subject;
 use turns::Kind;
 
@@ -41,6 +41,9 @@ pub struct Options {
     /// Conversations at once
     #[arg(long, default_value_t = 8, value_parser = at_least_one)]
     at_once: usize,
+    /// Also give it so many tasks of ten steps, one after another
+    #[arg(long, default_value_t = 0)]
+    tasks: usize,
     /// Fill the database first, with copies of the first turns, to about so many runs
     #[arg(long, value_name = "RUNS")]
     fill: Option<u32>,
@@ -146,11 +149,20 @@ async fn measure_once(
             }
         }
     }
+    let mut tasks = None;
+    if options.tasks > 0 {
+        subject.vacuum().await?;
+        let before = count().await?;
+        let (taken, ticks) = driver.run_tasks(options.tasks).await?;
+        driver.wait_until_quiet().await?;
+        tokio::time::sleep(SETTLE).await;
+        tasks = Some(Tasks { taken, ticks, spent: count().await?.since(&before, &idle) });
+    }
     let acknowledgements = driver.flood(EVENTS_A_SECOND, FLOOD).await?;
     driver.wait_until_quiet().await?;
     driver.check_every_answer()?;
     let memory_peak = counters::memory(nod.id)?.peak_kib;
     let ready_after = nod.ready_after;
     nod.stop().await?;
-    Ok(Measured { kinds, acknowledgements, idle, memory_idle, memory_peak, ready_after })
+    Ok(Measured { kinds, tasks, acknowledgements, idle, memory_idle, memory_peak, ready_after })
 }

@@ -12,12 +12,21 @@ use super::turns::Kind;
 /// What one round of one build gave.
 pub(super) struct Measured {
     pub kinds: Vec<(Kind, Taken, Spent)>,
+    pub tasks: Option<Tasks>,
     pub acknowledgements: Vec<Duration>,
     pub idle: Idle,
     /// In KiB.
     pub memory_idle: u64,
     pub memory_peak: u64,
     pub ready_after: Duration,
+}
+
+/// What tasks of ten steps gave.
+pub(super) struct Tasks {
+    pub taken: Taken,
+    /// From the end of each step to its tick in the chat.
+    pub ticks: Vec<Duration>,
+    pub spent: Spent,
 }
 
 pub(super) struct Report {
@@ -99,6 +108,7 @@ impl Report {
             line("median without the fakes, ms", of(&|taken, _| milliseconds(own(taken))));
             line("turns a second", of(&|taken, _| length(taken.walls.len()) / taken.all.as_secs_f64()));
         }
+        lines.extend(self.task_lines());
         let acknowledged =
             |part| self.each(|measured| milliseconds(quantile(&measured.acknowledgements, part)));
         lines.push(("acknowledgement, median, ms".to_owned(), acknowledged(0.5)));
@@ -110,6 +120,34 @@ impl Report {
         lines.push(("memory at most, MB".to_owned(), self.each(|measured| megabytes(measured.memory_peak))));
         lines.push(("ready after, ms".to_owned(), self.each(|measured| milliseconds(measured.ready_after))));
         lines
+    }
+
+    fn task_lines(&self) -> Vec<Line> {
+        let has_tasks = self.builds.iter().flat_map(|(_, rounds)| rounds).any(|one| one.tasks.is_some());
+        if !has_tasks {
+            return Vec::new();
+        }
+        let of = |value: &dyn Fn(&Tasks) -> f64| {
+            self.each(|measured| measured.tasks.as_ref().map_or(0.0, value))
+        };
+        let a_step = |value: &dyn Fn(&Spent) -> f64| {
+            of(&|tasks: &Tasks| value(&tasks.spent) / length(tasks.ticks.len()).max(1.0))
+        };
+        let lines = [
+            ("CPU of Nod, ms", a_step(&|spent| spent.nod_cpu_ms)),
+            ("CPU of Postgres, ms", a_step(&|spent| spent.postgres_cpu_ms)),
+            ("statements", a_step(&|spent| spent.statements)),
+            ("commits", a_step(&|spent| spent.commits)),
+            ("commits that write", a_step(&|spent| spent.writing_commits)),
+            ("WAL, kB", a_step(&|spent| spent.wal_kb)),
+            ("calls to Slack", a_step(&|spent| spent.slack_calls)),
+            ("calls to the model", a_step(&|spent| spent.model_calls)),
+            ("tokens of prompts", a_step(&|spent| spent.prompt_tokens)),
+            ("end to tick in the chat, median, ms", of(&|tasks| milliseconds(quantile(&tasks.ticks, 0.5)))),
+            ("end to tick in the chat, p95, ms", of(&|tasks| milliseconds(quantile(&tasks.ticks, 0.95)))),
+            ("ten steps, median, ms", of(&|tasks| milliseconds(quantile(&tasks.taken.walls, 0.5)))),
+        ];
+        lines.into_iter().map(|(what, values)| (format!("step of a task: {what}"), values)).collect()
     }
 
     /// Returns the median of a value over the rounds, for each build.

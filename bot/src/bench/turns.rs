@@ -72,7 +72,7 @@ pub(super) fn transcript(thread: &[&Message]) -> String {
     lines.join("\n")
 }
 
-fn text(message: &Message) -> String {
+pub(super) fn text(message: &Message) -> String {
     let blocks: Vec<String> = message.blocks.iter().map(ToString::to_string).collect();
     // Slack escapes it in text, and not in the label of a button.
     format!("{} {}", message.text, blocks.join(" ")).replace("&amp;", "&")

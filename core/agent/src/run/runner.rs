@@ -79,7 +79,7 @@ pub async fn advance(
         run.node = Node::Think;
     }
     if claim.attempt > MAX_ATTEMPTS {
-        return fail_run(core, claim, run, &venue, "something kept going wrong on my side").await;
+        return Box::pin(fail_run(core, claim, run, &venue, "something kept going wrong on my side")).await;
     }
     let Some(mut run) = message_change::apply_message_change(core, claim, run, &venue, event).await? else {
         return Ok(());
@@ -163,7 +163,7 @@ async fn run_nodes(
             return later(core, claim).await;
         };
         if !std::mem::replace(&mut is_begun, true) && is_interrupted_often(core, claim, work.run.id).await? {
-            return finish_failed(work, INTERRUPTED).await;
+            return Box::pin(finish_failed(work, INTERRUPTED)).await;
         }
         let is_external = is_external_call(core, node, &work.run.state);
         let started = core.now();
@@ -459,7 +459,7 @@ async fn fail_run(
     venue: &ConversationLocation,
     why: &str,
 ) -> Result<(), WorkError> {
-    finish_failed(Commit::begin(core, claim, venue, run, true), why).await
+    Box::pin(finish_failed(Commit::begin(core, claim, venue, run, true), why)).await
 }
 
 async fn finish_failed(mut work: Commit<'_>, why: &str) -> Result<(), WorkError> {
