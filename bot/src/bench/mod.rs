@@ -149,6 +149,9 @@ async fn measure_once(
             }
         }
     }
+    let acknowledgements = driver.flood(EVENTS_A_SECOND, FLOOD).await?;
+    driver.wait_until_quiet().await?;
+    driver.check_every_answer()?;
     let mut tasks = None;
     if options.tasks > 0 {
         subject.vacuum().await?;
@@ -158,9 +161,6 @@ async fn measure_once(
         tokio::time::sleep(SETTLE).await;
         tasks = Some(Tasks { taken, ticks, spent: count().await?.since(&before, &idle) });
     }
-    let acknowledgements = driver.flood(EVENTS_A_SECOND, FLOOD).await?;
-    driver.wait_until_quiet().await?;
-    driver.check_every_answer()?;
     let memory_peak = counters::memory(nod.id)?.peak_kib;
     let ready_after = nod.ready_after;
     nod.stop().await?;

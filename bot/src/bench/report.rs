@@ -127,9 +127,8 @@ impl Report {
         if !has_tasks {
             return Vec::new();
         }
-        let of = |value: &dyn Fn(&Tasks) -> f64| {
-            self.each(|measured| measured.tasks.as_ref().map_or(0.0, value))
-        };
+        let of =
+            |value: &dyn Fn(&Tasks) -> f64| self.each(|measured| measured.tasks.as_ref().map_or(0.0, value));
         let a_step = |value: &dyn Fn(&Spent) -> f64| {
             of(&|tasks: &Tasks| value(&tasks.spent) / length(tasks.ticks.len()).max(1.0))
         };
