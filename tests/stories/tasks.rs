@@ -24,6 +24,8 @@ on_each_platform!(
     a_task_whose_step_failed_is_stopped,
     a_task_is_run_again_once,
     a_step_makes_a_file,
+    a_step_that_read_a_channel_is_tried_again,
+    a_result_that_no_model_writes_is_what_the_steps_handed_on,
     the_tenth_step_writes_no_more_than_the_second,
     a_step_finishes_alone,
     a_stopped_task_takes_back_what_it_asked_for,
@@ -271,6 +273,7 @@ async fn a_step_that_failed_is_tried_again(platform: Platform) {
               [Stop]
             nod: # Step 2 did not work: Look again
               The model refused the request (status 400). The person who runs Nod needs to look at it. This step sent and changed nothing.
+              · If nobody decides within 72 hours, it and the steps after it are skipped.
               · Asked by your task Find it · run ········
               [Try this step again] [Skip it] [Stop]
         ");
@@ -339,7 +342,7 @@ async fn a_step_that_never_finishes_can_be_tried_again(platform: Platform) {
     world.finish().await;
 }
 
-/// Both buttons are pressed at once, by two people and by one twice.
+/// One button is pressed twice at once, by somebody else, and the other one afterwards.
 async fn a_step_that_failed_is_decided_once(platform: Platform) {
     let mut world = with_failed_step(platform).await;
     let notice: String = sqlx::query_scalar("select notice_id::text from task_steps where status = 'failed'")
@@ -356,9 +359,9 @@ async fn a_step_that_failed_is_decided_once(platform: Platform) {
         world.chat.click("ana", "dm:ana", &message, "Skip it"),
     );
     world.wait_until_idle().await;
-    assert!(world.read_ephemerals("ana").contains("That has been decided already."));
+    assert!(world.read_ephemerals("ana").contains("That has been decided already, or the task has ended."));
     world.send_click(&Click::forged("ana", "dm:ana", format!("try_step_again:{notice}"))).await;
-    assert!(world.read_ephemerals("ana").contains("That has been decided already."));
+    assert!(world.read_ephemerals("ana").contains("That has been decided already, or the task has ended."));
     let said = world.read_new("dm:ana");
     assert!(said.contains("Step 2 did not work → skipped") && said.contains("# Done: Find it"), "{said}");
     world.finish().await;
@@ -369,7 +372,7 @@ async fn nobody_decides_about_a_step_that_failed(platform: Platform) {
     result(&world, "It is found.", "It is here.");
     world.advance(TimeDelta::hours(73)).await;
     let said = world.read_new("dm:ana");
-    assert!(said.contains("Step 2 did not work → nobody decided, so I finished without it"), "{said}");
+    assert!(said.contains("Step 2 did not work → nobody decided, so it and the rest were skipped"), "{said}");
     assert!(said.contains("– 3 Tell — skipped") && said.contains("# Done: Find it"), "{said}");
     world.finish().await;
 }
@@ -673,7 +676,7 @@ async fn a_yes_alone_is_no_nod_to_a_step(platform: Platform) {
     world.say("ana", "dm:ana", "yes").await;
     let said = world.read_new("dm:ana");
     assert!(
-        said.contains("please use the button on its card") && said.contains("[Approve & send]"),
+        said.contains("A task of yours asked for a nod here") && said.contains("[Approve & send]"),
         "{said}"
     );
     assert!(world.google.inbox("bo@acme.test").is_empty());
@@ -748,5 +751,52 @@ async fn the_tenth_step_writes_no_more_than_the_second(platform: Platform) {
     .await
     .unwrap();
     assert!(bytes.len() == 10 && bytes[9] * 10 <= bytes[1] * 11, "{bytes:?}");
+    world.finish().await;
+}
+
+/// What it read of others is deleted in time, which must not stand before another try.
+async fn a_step_that_read_a_channel_is_tried_again(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.say("bo", "general", "The offsite is in May.").await;
+    plan(&world, &["Sum up general"]);
+    world.model.will(Answer::tool("chat_read_channel", json!({ "channel": "general" })));
+    world.model.will(Answer::status(400, None));
+    world.run_command("ana", "dm:ana", "task sum up general").await;
+    let purges = "select count(*) from jobs where payload->>'work' = 'purge_run_history'";
+    assert_eq!(sqlx::query_scalar::<_, i64>(purges).fetch_one(&world.pool).await.unwrap(), 1);
+    world.model.will(finish("It is in May.", "The offsite is in May."));
+    result(&world, "The offsite is in May.", "It is in May.");
+    world.click("ana", "dm:ana", "Try this step again").await;
+    let said = world.read_new("dm:ana");
+    assert!(said.contains("# Done: Sum up general"), "{said}");
+    world.discard().await;
+}
+
+async fn a_result_that_no_model_writes_is_what_the_steps_handed_on(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    plan(&world, &["Look", "Look again"]);
+    world.model.will(finish("Found.", "It is here."));
+    world.model.will(finish("Found again.", "It is still here."));
+    world.model.will(Answer::status(400, None).for_role(ModelRole::Finaliser));
+    world.run_command("ana", "dm:ana", "task find it").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
+            nod: # Find it
+              · Ana Silva's task · Done · 2 steps
+              ✓ 1 Look — Found.
+              ✓ 2 Look again — Found again.
+              [Run again]
+            nod: # Done: Find it
+              The model refused the request (status 400). The person who runs Nod needs to look at it. This is what the steps handed on.
+
+              Look
+
+              It is here.
+
+              Look again
+
+              It is still here.
+        ");
+    }
     world.finish().await;
 }

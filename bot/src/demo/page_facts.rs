@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::{company, handbook};
+use crate::app::MENU_ENTRIES;
 use crate::config::Config;
 
 /// Sent to the page unchanged.
@@ -21,7 +22,7 @@ pub(super) struct PageFacts {
     /// The document that the page drops in a chat; its name, and where the page gets it.
     pub offer: &'static str,
     /// The entries of Nod in the menu of a message in Slack: id and name.
-    pub shortcuts: [(&'static str, &'static str); 2],
+    pub shortcuts: Vec<(&'static str, &'static str)>,
     /// The visitor's own model; `None` if the rule-based fake replaces it.
     pub model: Option<String>,
 }
@@ -36,7 +37,7 @@ impl PageFacts {
             admin: company::ADMIN,
             handbook: handbook::HANDBOOK,
             offer: handbook::OFFER,
-            shortcuts: crate::slack::message_shortcuts(),
+            shortcuts: crate::slack::message_shortcuts(&MENU_ENTRIES),
             model: (!rules_stand_in).then_some(model),
         }
     }

@@ -16,10 +16,11 @@ const SHORTCUTS: [(&str, &str, &str); 2] = [
     ("draft", "Draft a reply", "Nod drafts a reply just for you"),
 ];
 
-/// Returns the callback ids and names of the core's entries in a message's menu.
+/// Returns the callback ids and names of the entries in a message's menu, with those of the abilities.
 #[cfg(feature = "demo")]
-pub(crate) fn message_shortcuts() -> [(&'static str, &'static str); 2] {
-    SHORTCUTS.map(|(id, name, _)| (id, name))
+pub(crate) fn message_shortcuts(entries: &[MenuEntrySpec]) -> Vec<(&'static str, &'static str)> {
+    let brought = entries.iter().map(|entry| (entry.name, entry.name));
+    SHORTCUTS.into_iter().map(|(id, name, _)| (id, name)).chain(brought).collect()
 }
 
 /// Returns the manifest of an app with that name. With a public URL it contains the routes of HTTP mode, which Slack

@@ -10,7 +10,7 @@ use sqlx::PgConnection;
 use crate::context::Agent;
 use crate::work::RecordJob;
 use nod_contract::clock::Timestamp;
-use nod_contract::ids::{RunId, TenantId};
+use nod_contract::ids::{RunId, TenantId, named_lane_id};
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 
 /// Schedules the deletion for the end of the retention time.
@@ -22,7 +22,9 @@ pub(crate) async fn schedule_purge(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let then = now + core.keeps_talk_for;
-    jobs::enqueue(conn, tenant, run.0, &RecordJob::PurgeRunHistory { run }, then, now).await
+    // Not the run's own lane, in which it would stand before a step that is tried again.
+    let lane = named_lane_id(&["purge", &run.to_string()]);
+    jobs::enqueue(conn, tenant, lane, &RecordJob::PurgeRunHistory { run }, then, now).await
 }
 
 /// Deletes it from the run's record, or tries again in a day if the run has not ended yet.

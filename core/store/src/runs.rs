@@ -88,7 +88,7 @@ pub async fn restart_step(
     now: Timestamp,
 ) -> sqlx::Result<bool> {
     let queued = sqlx::query!(
-        "update runs set status = 'queued', finished_at = null
+        "update runs set status = 'queued', version = version + 1, finished_at = null
          where tenant_id = $1 and id = $2 and status = 'failed'",
         tenant.0,
         step.0

@@ -125,6 +125,8 @@ pub enum Next {
 pub enum Want {
     /// A step begins.
     Step(NewStep),
+    /// What a step that goes on no more has asked for is withdrawn.
+    Withdraw { step: RunId },
     /// A message to its audience.
     Message { id: DeliveryId, card: Card, audience: Audience },
 }

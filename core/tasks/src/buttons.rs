@@ -35,7 +35,9 @@ impl Buttons for TaskButtons {
         let by = Some(asker.person);
         Ok(match failed_step::decide(conn, asker.tenant, notice, (decision, by), asker.now).await? {
             Decided::Accepted => InteractionResponse::Ack,
-            Decided::TooLate => InteractionResponse::ephemeral("That has been decided already."),
+            Decided::TooLate => {
+                InteractionResponse::ephemeral("That has been decided already, or the task has ended.")
+            }
             Decided::NotOwner => {
                 InteractionResponse::ephemeral("Only the person whose task it is can decide this.")
             }

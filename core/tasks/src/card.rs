@@ -135,6 +135,9 @@ pub(crate) fn failed_step(
         title: Some(format!("Step {} did not work: {}", step.number, step.title)),
         body: vec![
             Block::Markdown(sentence(reason)),
+            Block::Note(
+                "If nobody decides within 72 hours, it and the steps after it are skipped.".to_owned(),
+            ),
             Block::Note(format!("Asked by your task {} · run {}", task.title, run.short())),
         ],
         buttons: vec![

@@ -76,7 +76,7 @@ impl Workflow for Tasks {
             (STEPS, Some(WorkflowEvent::StepEnded { step, outcome })) => {
                 take_outcome(run, &task, *step, outcome, cx)
             }
-            (STEPS, Some(WorkflowEvent::RowsChanged) | None) => go_on(&task, task.steps.clone(), cx),
+            (STEPS, Some(WorkflowEvent::RowsChanged) | None) => go_on(&task, cx),
             (FINALISE, _) => write_result(run, &task, cx).await,
             (node, _) => return Err(format!("a task has no node {node}").into()),
         })
@@ -207,9 +207,11 @@ async fn write_result(run: &WorkflowRun, task: &Task, cx: &WorkflowContext<'_>) 
     let audience = task.audience();
     let result = match ask_for(ask, plan::parse_result, cx).await {
         Ok(result) => result.unwrap_or_else(|| last_output(task)),
-        Err(error) => {
-            return Transition { audience, ..fail(run, task, Rows::GaveUp, error.to_sentence()) };
-        }
+        // What was done is not lost with the one call that would put it together.
+        Err(error) => TaskResult {
+            summary: format!("{} This is what the steps handed on.", error.to_sentence()),
+            ..all_outputs(task)
+        },
     };
     let provenance =
         task.steps.iter().fold(task.provenance(), |all, step| all.merge(step.provenance.clone()));
@@ -222,6 +224,12 @@ async fn write_result(run: &WorkflowRun, task: &Task, cx: &WorkflowContext<'_>) 
         next: Next::Done,
         audience,
     }
+}
+
+fn all_outputs(task: &Task) -> TaskResult {
+    let outputs = task.steps.iter().filter_map(|step| Some((&step.title, step.output.as_ref()?)));
+    let texts: Vec<String> = outputs.map(|(title, output)| format!("**{title}**\n\n{output}")).collect();
+    TaskResult { summary: String::new(), result_markdown: texts.join("\n\n") }
 }
 
 fn last_output(task: &Task) -> TaskResult {
@@ -244,15 +252,20 @@ fn fail(run: &WorkflowRun, task: &Task, rows: Rows, reason: String) -> Transitio
 }
 
 /// Begins the next step that is planned, if none is being done or waits for a decision; after the last one, the result.
-fn go_on(task: &Task, steps: Vec<TaskStep>, cx: &WorkflowContext<'_>) -> Transition {
+fn go_on(task: &Task, cx: &WorkflowContext<'_>) -> Transition {
+    let steps = &task.steps;
     if steps.iter().any(|step| matches!(step.status, StepStatus::Running | StepStatus::Failed)) {
         return wait(task);
     }
     let next = steps.iter().find(|step| step.status == StepStatus::Planned);
     let begun = next.map(|next| (next, RunId(cx.ids.next())));
+    let skipped = steps.iter().filter(|step| step.status == StepStatus::Skipped);
+    let withdrawn = skipped.filter_map(|step| step.run).map(|step| Want::Withdraw { step: RunId(step) });
     let rows = begun.map_or(Rows::Nothing, |(next, run)| Rows::StepBegun { number: next.number, run });
     Transition {
-        wants: begun.map(|(next, id)| Want::Step(begin_step(task, &steps, next, id))).into_iter().collect(),
+        wants: withdrawn
+            .chain(begun.map(|(next, id)| Want::Step(begin_step(task, steps, next, id))))
+            .collect(),
         rows: to_value(&rows),
         next: if begun.is_some() { Next::Wait(STEPS) } else { Next::Go(FINALISE) },
         audience: task.audience(),
@@ -317,7 +330,8 @@ fn steps_of(plan: Plan) -> Vec<TaskStep> {
 /// before it. Of the others it knows the summaries, so what a step is told does not grow with the plan.
 fn begin_step(task: &Task, steps: &[TaskStep], step: &TaskStep, id: RunId) -> NewStep {
     let marker = id.short();
-    let previous = [step.number - 1];
+    let last_done = |other: &&TaskStep| other.number < step.number && other.status == StepStatus::Done;
+    let previous: Vec<i16> = steps.iter().rfind(last_done).map(|other| other.number).into_iter().collect();
     let after = if step.after.is_empty() { &previous[..] } else { &step.after[..] };
     let needed: Vec<&TaskStep> = steps.iter().filter(|other| after.contains(&other.number)).collect();
     let known = steps.iter().filter(|other| other.status == StepStatus::Done);
@@ -325,13 +339,20 @@ fn begin_step(task: &Task, steps: &[TaskStep], step: &TaskStep, id: RunId) -> Ne
     let audience = known.fold(Audience::Channel, |audience, step| audience.narrow(step.audience));
     let share = needed.len().max(1);
     let mut text = format!("The plan:\n\n{}", card::plan_lines(steps, Some(step.number)));
+    let mut own = format!("\n\nYour step: {}. {}", step.number, step.title);
+    if !step.detail.is_empty() {
+        own.push_str(&format!("\n{}", step.detail));
+    }
+    // Where a message from outside was planned from, the plan's words may be its words.
+    let is_planned_from_outside = task.provenance().is_untrusted();
+    if is_planned_from_outside {
+        text.push_str(&own);
+        own = format!("\n\nDo step {} of the plan.", step.number);
+    }
     if let Provenance::Untrusted(_) = &provenance {
         text = fence_untrusted(&text, &provenance.sources(), &marker);
     }
-    text.push_str(&format!("\n\nYour step: {}. {}", step.number, step.title));
-    if !step.detail.is_empty() {
-        text.push_str(&format!("\n{}", step.detail));
-    }
+    text.push_str(&own);
     for other in needed {
         if let Some(output) = handed_on(other, share, &marker) {
             text.push_str(&format!("\n\n{output}"));
@@ -352,7 +373,7 @@ fn handed_on(step: &TaskStep, share: usize, marker: &str) -> Option<String> {
         Provenance::Trusted => output,
         Provenance::Untrusted(_) => fence_untrusted(&output, &step.provenance.sources(), marker),
     };
-    Some(format!("Step {} ({}) handed on:\n{output}", step.number, step.title))
+    Some(format!("Step {} handed on:\n{output}", step.number))
 }
 
 fn cut_middle(text: &str, head: usize, tail: usize) -> String {

@@ -196,7 +196,7 @@ async fn play_with_random_kills(platform: Platform, seed: u64) {
     };
     let requests = |world: &World| world.model.all_requests().len() + world.google.calls().len();
     let until = Instant::now() + 30 * max_wait();
-    let (mut kills, mut kills_without_steps) = (0, 0);
+    let (mut kills, mut kills_on_the_way, mut kills_without_steps) = (0, 0, 0);
     let mut pressed: HashMap<&str, Instant> = HashMap::new();
     let mut next_kill = requests(&world) + 1;
     world.chat.run_command_without_waiting("ana", DM, &format!("task {WISH}"));
@@ -222,11 +222,13 @@ async fn play_with_random_kills(platform: Platform, seed: u64) {
             world.kill_program(nod).await;
             nod = world.start_program(NOD).await;
             kills += 1;
+            kills_on_the_way += usize::from(!is_done);
             kills_without_steps += usize::from(without_steps);
             next_kill = requests(&world) + 1 + usize::try_from(random(3)).unwrap_or_default();
         }
         sleep(Duration::from_millis(5)).await;
     }
+    assert!(kills_on_the_way >= KILLS / 2, "seed {seed}: killed {kills_on_the_way} times before it was done");
     world.wait_until_idle().await;
     let said = world.read_new(DM);
     let seen = |words: &str| said.matches(words).count();

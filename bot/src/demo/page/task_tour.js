@@ -34,6 +34,6 @@ function going(wanted) {
 export const taskSteps = [
   { title: "Give a task", is: begun, now: giving },
   { title: "Answer it", is: () => told(/Which date\? →/), now: () => going("answer") },
-  { title: "Approve its email", is: () => is(/✓ 4 /), now: () => going("nod") },
+  { title: "Approve its email", is: () => is(/✓ 4 /) || is(ENDED), now: () => going("nod") },
   { title: "Read the result", is: () => is(ENDED) && told(/Done: Search my mail for the offer/), now: () => going("nod") },
 ];

@@ -182,6 +182,7 @@ async fn guide_leads_through_a_task() {
     ana.check_barriers().await;
     ana.press(".slack .message button", "Approve & send").await;
     ana.read(".slack .message", "Done: Search my mail for the offer").await;
+    ana.read(".slack .message", "Which date? 19 March.").await;
     ana.read("#guide", "Ask on Discord").await;
     ana.told_truth().await;
     ana.leave().await;

@@ -88,15 +88,15 @@ pub(crate) async fn list_open_workflow_runs(
     Ok(runs.into_iter().map(RunId).collect())
 }
 
-/// Returns the steps of a workflow's run that have not ended.
+/// Returns the steps of a workflow's run that have not ended, and those that failed, which can be tried again.
 pub(crate) async fn list_open_steps(
     conn: &mut PgConnection,
     tenant: TenantId,
     workflow: RunId,
 ) -> sqlx::Result<Vec<RunId>> {
     let steps = sqlx::query_scalar!(
-        "select id from runs where tenant_id = $1 and parent_id = $2 and status in ('queued', 'running', 'waiting')
-             order by id",
+        "select id from runs where tenant_id = $1 and parent_id = $2
+             and status in ('queued', 'running', 'waiting', 'failed') order by id",
         tenant.0,
         workflow.0
     )

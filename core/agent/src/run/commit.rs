@@ -69,7 +69,7 @@ impl<'a> Commit<'a> {
         run: Run,
         has_event: bool,
     ) -> Self {
-        // Turns that the event added are not rows yet; it adds only tool turns.
+        // Turns that the event added, or another try of a step, are not rows yet.
         let kept = run.persisted_turns;
         Self {
             run,
@@ -223,6 +223,10 @@ impl<'a> Commit<'a> {
         now: Timestamp,
     ) -> sqlx::Result<()> {
         let (Some(workflow), Some(goal)) = (self.run.parent, &self.run.state.goal) else { return Ok(()) };
+        // It heard of the failure before; what comes late is only kept.
+        if self.run.status == "failed" {
+            return Ok(());
+        }
         let Some(result) = goal.result.clone().filter(|_| ["done", "failed"].contains(&status)) else {
             return Ok(());
         };

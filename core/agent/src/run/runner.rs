@@ -75,7 +75,8 @@ pub async fn advance(
         // It is kept for a retry, which continues from here.
         return Commit::begin(core, claim, &venue, run, false).commit_and_finish("failed", None).await;
     }
-    if event == Some(&RunEvent::RetryRequested) && run.state.retry_step() && run.node == Node::Reply {
+    let is_restarted = run.status == "queued" && run.state.step_failure().is_some();
+    if is_restarted && run.state.retry_step() && run.node == Node::Reply {
         run.node = Node::Think;
     }
     if claim.attempt > MAX_ATTEMPTS {
@@ -441,7 +442,8 @@ async fn reject_non_member(
         };
         work.targeted_messages.push((Card::from_markdown(people::MEMBERS_ONLY), target));
     }
-    work.commit_and_finish("done", None).await
+    let status = if work.run.parent.is_some() { "failed" } else { "done" };
+    work.commit_and_finish(status, None).await
 }
 
 /// Handles a failed model: says what happened and what was and was not done, and offers a retry.

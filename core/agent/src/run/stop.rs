@@ -101,9 +101,10 @@ async fn stop_workflow(
     for step in sql::list_open_steps(conn, tenant, id).await? {
         runs::lock(conn, tenant, step).await?;
         if sql::stop(conn, tenant, step, now).await? {
-            withdraw_requests(conn, tenant, step, by, now).await?;
             schedule_purge(core, conn, tenant, step, now).await?;
         }
+        // Also what a step asked for that failed.
+        withdraw_requests(conn, tenant, step, by, now).await?;
     }
     audit::insert_entry(conn, tenant, Some(by), "run.stopped", id.0, None, &json!({}), now).await?;
     let begun = effect::sql::list_states_of_run(conn, tenant, id).await?;
@@ -118,7 +119,7 @@ async fn stop_workflow(
 }
 
 /// Withdraws what a run has asked for and what was approved and has not begun.
-async fn withdraw_requests(
+pub(super) async fn withdraw_requests(
     conn: &mut PgConnection,
     tenant: TenantId,
     run: RunId,

@@ -6,6 +6,7 @@ use super::commit::complete_job;
 use super::long::{self, TruncatedAnswer};
 use super::outbox::Outbox;
 use super::runner::{INTERRUPTED, MAX_ATTEMPTS, is_interrupted_often, wait_until_stopped};
+use super::stop::withdraw_requests;
 use crate::context::{Agent, RegisteredWorkflow};
 use crate::graph::claim_check;
 use crate::rows::{self as sql, NewMessage, NewRun};
@@ -14,6 +15,7 @@ use nod_contract::card::{Block, Card};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::RunId;
 use nod_contract::model::Turn;
+use nod_people::people::Person;
 use nod_people::{delivery, open_pages, people};
 use nod_store::jobs::{Claim, WorkError, commit_and_begin, sql as jobs};
 use nod_store::steps::{self, StepRecord};
@@ -43,15 +45,12 @@ pub async fn advance(
         let started = core.now();
         let model = core.memory.model.as_ref();
         let cx = WorkflowContext::new(&row.run, registered.workflow.name(), model, &core.clock, &core.ids);
-        let person =
-            people::directory::ensure_profile(core, claim.tenant, row.person, &row.platform, &row.workspace)
-                .await?;
-        let transition = if !core.welcome.admits(person.membership) {
-            registered.workflow.give_up(&row.run, loaded, people::MEMBERS_ONLY)?
+        let transition = if claim.attempt > MAX_ATTEMPTS {
+            registered.workflow.give_up(&row.run, loaded, "something kept going wrong on my side")?
         } else if !std::mem::replace(&mut is_begun, true) && is_interrupted_often(core, claim, id).await? {
             registered.workflow.give_up(&row.run, loaded, INTERRUPTED)?
-        } else if claim.attempt > MAX_ATTEMPTS {
-            registered.workflow.give_up(&row.run, loaded, "something kept going wrong on my side")?
+        } else if !is_member(core, claim, row.person, (&row.platform, &row.workspace)).await? {
+            registered.workflow.give_up(&row.run, loaded, people::MEMBERS_ONLY)?
         } else {
             tokio::select! {
                 biased;
@@ -67,6 +66,16 @@ pub async fn advance(
         }
         event = None;
     }
+}
+
+async fn is_member(
+    core: &Agent,
+    claim: &Claim,
+    person: Person,
+    (platform, workspace): (&str, &str),
+) -> Result<bool, WorkError> {
+    let person = people::directory::ensure_profile(core, claim.tenant, person, platform, workspace).await?;
+    Ok(core.welcome.admits(person.membership))
 }
 
 /// What a node decided, to be committed.
@@ -136,6 +145,9 @@ impl WorkflowCommit<'_> {
         let Self { core, run, .. } = self;
         match want {
             Want::Step(step) => self.begin_step(conn, step, now).await,
+            Want::Withdraw { step } => {
+                Ok(withdraw_requests(conn, run.tenant, *step, run.principal.person, now).await?)
+            }
             Want::Message { id, card, audience } => {
                 let venue = delivery::sql::load_location(conn, run.tenant, run.conversation).await?;
                 let outbox = Outbox {

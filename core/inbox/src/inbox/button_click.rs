@@ -262,7 +262,7 @@ async fn handle_retry_click(
 ) -> sqlx::Result<InteractionResponse> {
     let whisper = |words: &str| Ok(InteractionResponse::ephemeral(words));
     match rows::load(conn, arrival.tenant, run).await?.map(|loaded| loaded.run) {
-        // Its task's card has the button for it.
+        // The message that says why it failed has the button for it.
         Some(run) if run.parent.is_some() => whisper("I can't find that any more."),
         Some(run) if run.person != person => whisper("Only the person who asked can try this again."),
         Some(run) if run.status == "failed" => {

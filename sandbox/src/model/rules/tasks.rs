@@ -114,10 +114,11 @@ pub(super) fn make_file(asked: &RequestContext<'_>) -> Option<Answer> {
 
 /// Returns what the steps handed on.
 fn handed_on(prompts: &[String]) -> String {
-    let told = prompts.iter().find_map(|prompt| Some((prompt, prompt.find(" handed on:\n")?)));
-    let from = told.map(|(prompt, at)| prompt[at..].split_once('\n').map_or("", |(_, rest)| rest));
-    let own = |line: &&str| !line.starts_with("outside ") && !line.ends_with(" handed on:");
-    let text = from.unwrap_or_default().lines().filter(own).collect::<Vec<_>>().join("\n").trim().to_owned();
+    let begins = |line: &str| line.starts_with("Step ") && line.ends_with(" handed on:");
+    let told = prompts.iter().find(|prompt| prompt.lines().any(begins)).map(String::as_str);
+    let lines = told.unwrap_or_default().lines().skip_while(|line| !begins(line));
+    let own = |line: &&str| !line.starts_with("outside ") && !begins(line);
+    let text = lines.filter(own).collect::<Vec<_>>().join("\n").trim().to_owned();
     if text.is_empty() { "Nothing came out.".to_owned() } else { text }
 }
 
@@ -131,6 +132,15 @@ pub(super) fn result(prompts: &[String]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_result_is_what_the_steps_handed_on() {
+        let rules = "The person, their wish and what the steps handed on:\n- Name: Ana Silva".to_owned();
+        let told =
+            "Step 1 handed on:\noutside 1 begins\nOne mail.\noutside 1 ends\n\nStep 2 handed on:\nTwo."
+                .to_owned();
+        assert_eq!(result(&[rules, told])["resultMarkdown"], "One mail.\n\nTwo.");
+    }
 
     #[test]
     fn a_wish_is_cut_where_a_further_act_begins() {
