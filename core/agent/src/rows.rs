@@ -429,6 +429,31 @@ async fn write_once(
     }
 }
 
+/// A run that was interrupted so often at one point is not tried again by itself.
+pub(super) const MAX_INTERRUPTIONS: i16 = 3;
+
+/// Counts that a job which was claimed before is worked on again. Returns how often the process died since the run's last
+/// commit; 0 if the job failed instead, which is counted elsewhere.
+pub(super) async fn increment_interruptions(
+    conn: &mut PgConnection,
+    claim: &Claim,
+    run: RunId,
+) -> sqlx::Result<i16> {
+    let interruptions = sqlx::query_scalar!(
+        r#"update runs r set interrupted_version = case when l.last_error is null then r.version else r.interrupted_version end,
+             interruptions = case when l.last_error is not null then r.interruptions
+                 when r.interrupted_version = r.version then r.interruptions + 1 else 1 end
+         from lanes l
+         where l.tenant_id = $1 and l.id = $3 and l.lease_id = $4 and r.tenant_id = $1 and r.id = $2
+         returning case when l.last_error is null then r.interruptions else 0 end as "interruptions!""#,
+        claim.tenant.0,
+        run.0,
+        claim.lane,
+        claim.lease
+    );
+    Ok(i16::try_from(interruptions.fetch_optional(conn).await?.unwrap_or_default()).unwrap_or(i16::MAX))
+}
+
 /// Ends a run that is open; returns false if it is not. Its version is incremented, so the replica that works on it
 /// cannot commit. Of its state remains what remains of one that is done.
 pub(super) async fn stop(

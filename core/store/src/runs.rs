@@ -5,8 +5,8 @@ use serde_json::Value;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
+use crate::jobs::Job;
 use crate::jobs::sql::to_json;
-use crate::jobs::{Claim, Job};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ApprovalId, EffectId, QuestionId, RunId, TenantId};
 use nod_contract::provider::Provider;
@@ -53,51 +53,6 @@ pub(crate) async fn enqueue<J: Job>(
     .fetch_optional(conn)
     .await?;
     Ok(())
-}
-
-/// A run that was interrupted so often at one point is not tried again by itself.
-pub const MAX_INTERRUPTIONS: i16 = 3;
-
-/// Counts that a job which was claimed before is worked on again. Returns how often the process died since the run's last
-/// commit; 0 if the job failed instead, which is counted elsewhere.
-pub async fn increment_interruptions(
-    conn: &mut PgConnection,
-    claim: &Claim,
-    run: RunId,
-) -> sqlx::Result<i16> {
-    let interruptions = sqlx::query_scalar!(
-        r#"update runs r set interrupted_version = case when l.last_error is null then r.version else r.interrupted_version end,
-             interruptions = case when l.last_error is not null then r.interruptions
-                 when r.interrupted_version = r.version then r.interruptions + 1 else 1 end
-         from lanes l
-         where l.tenant_id = $1 and l.id = $3 and l.lease_id = $4 and r.tenant_id = $1 and r.id = $2
-         returning case when l.last_error is null then r.interruptions else 0 end as "interruptions!""#,
-        claim.tenant.0,
-        run.0,
-        claim.lane,
-        claim.lease
-    );
-    Ok(i16::try_from(interruptions.fetch_optional(conn).await?.unwrap_or_default()).unwrap_or(i16::MAX))
-}
-
-/// Has a step that failed done once more, from where it failed; returns false if it has not failed. Its lane is locked.
-pub async fn restart_step(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    step: RunId,
-    now: Timestamp,
-) -> sqlx::Result<bool> {
-    let queued = sqlx::query!(
-        "update runs set status = 'queued', version = version + 1, finished_at = null
-         where tenant_id = $1 and id = $2 and status = 'failed'",
-        tenant.0,
-        step.0
-    );
-    if queued.execute(&mut *conn).await?.rows_affected() == 0 {
-        return Ok(false);
-    }
-    notify(conn, tenant, step, RunEvent::RetryRequested, now).await?;
-    Ok(true)
 }
 
 /// Returns whether a run is a step of a workflow, and not part of the conversation in which it asks.

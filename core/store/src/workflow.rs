@@ -11,7 +11,7 @@ use sqlx::PgConnection;
 
 use crate::jobs::sql::to_json;
 use crate::jobs::{Job, WorkError};
-use crate::runs;
+use crate::runs::{self, RunEvent};
 use crate::steps::{StepRecord, StoredTurns};
 use nod_contract::card::Card;
 use nod_contract::clock::{Clock, Timestamp};
@@ -235,6 +235,26 @@ pub async fn begin(
     .execute(conn)
     .await?;
     Ok(())
+}
+
+/// Has a step that failed done once more, from where it failed; returns false if it has not failed. Its lane is locked.
+pub async fn restart_step(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    step: RunId,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let queued = sqlx::query!(
+        "update runs set status = 'queued', version = version + 1, finished_at = null
+         where tenant_id = $1 and id = $2 and status = 'failed'",
+        tenant.0,
+        step.0
+    );
+    if queued.execute(&mut *conn).await?.rows_affected() == 0 {
+        return Ok(false);
+    }
+    runs::notify(conn, tenant, step, RunEvent::RetryRequested, now).await?;
+    Ok(true)
 }
 
 /// What a workflow can use during one step.

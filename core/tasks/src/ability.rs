@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::buttons::TaskButtons;
 use crate::command::Begin;
-use crate::job::{Cards, ShowsSteps};
 use crate::menu::FromMessage;
+use crate::worker::{Cards, ShowsSteps};
 use crate::workflow::Tasks;
 use nod_people::ability::Plug;
 use nod_store::ability::Ability;

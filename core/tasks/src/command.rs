@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use sqlx::PgConnection;
 
+use crate::about::About;
 use crate::card::{self, Phase};
-use crate::menu::About;
 use crate::{MAX_TITLE_CHARS, MAX_WISH_CHARS, PLAN, TASK, Task, list, sql};
 use nod_contract::card::{Card, truncate};
 use nod_contract::chat::InteractionResponse;

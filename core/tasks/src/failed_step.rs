@@ -56,7 +56,7 @@ pub(crate) async fn decide(
     };
     match decision {
         Decision::TryAgain => {
-            if !runs::restart_step(conn, tenant, step.run, now).await? {
+            if !workflow::restart_step(conn, tenant, step.run, now).await? {
                 return Ok(Decided::TooLate);
             }
         }

@@ -2,6 +2,7 @@
 //! tools of the place, and a model writes the result. A card shows how far it is.
 
 mod ability;
+mod about;
 mod ask_user;
 mod buttons;
 mod card;
@@ -14,6 +15,7 @@ mod list;
 mod menu;
 mod plan;
 mod sql;
+mod worker;
 mod workflow;
 
 pub use ability::plug;
@@ -22,7 +24,7 @@ pub use menu::TASK_ENTRY;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::menu::About;
+use crate::about::About;
 use nod_contract::clock::Timestamp;
 use nod_contract::model::Turn;
 use nod_contract::privacy::{Audience, Provenance};

@@ -2,17 +2,16 @@
 //! picked it. They may not have written the message, so none of it counts as their words.
 
 use async_trait::async_trait;
-use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 
 use crate::MAX_WISH_CHARS;
+use crate::about::About;
 use crate::command::{self, NewTask};
 use nod_contract::card::{Block, Card};
 use nod_contract::chat::InteractionResponse;
 use nod_contract::command::MenuEntrySpec;
-use nod_contract::model::Turn;
 use nod_contract::privacy::Provenance;
-use nod_contract::text::{fence_untrusted, group_digits};
+use nod_contract::text::group_digits;
 use nod_people::ability;
 use nod_people::context::Chat;
 use nod_store::ability::{Asker, MenuEntry, PickedMessage};
@@ -25,20 +24,6 @@ pub const TASK_ENTRY: MenuEntrySpec = MenuEntrySpec {
 
 /// What whoever picks it is taken to say.
 const WISH: &str = "Do what this message asks for.";
-
-/// A message that a task is about.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct About {
-    pub(crate) text: String,
-    pub(crate) provenance: Provenance,
-}
-
-impl About {
-    /// Returns the message for a model.
-    pub(crate) fn to_turn(&self, marker: &str) -> Turn {
-        Turn::System { text: fence_untrusted(&self.text, &self.provenance.sources(), marker) }
-    }
-}
 
 pub(crate) struct FromMessage(pub(crate) Chat);
 

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 
+use crate::about::About;
 use crate::card::Phase;
 use crate::list::OpenTask;
-use crate::menu::About;
 use crate::{FINALISE, PLAN, StepStatus, Task, TaskStep};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, PersonId, RunId, TenantId};

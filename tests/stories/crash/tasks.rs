@@ -177,11 +177,11 @@ async fn killed_ten_times_at_random_a_task_is_done_once_on_discord() {
 
 const WISH: &str = "list my newest mail, then ask me which date: 12 March or 19 March, then put it into a file called plan, \
     then tell Bo I'm late";
-/// What the person presses as soon as it is there, and again if nothing comes of it.
-const PRESSES: [&str; 3] = ["19 March", "Approve & send", "Try this step again"];
+/// What the person presses once it is there and Nod was killed so often, and again if nothing comes of it.
+const PRESSES: [(&str, usize); 3] = [("19 March", 3), ("Approve & send", 6), ("Try this step again", 0)];
 
 /// A mail is read, a date is asked for, a file is made, a mail waits for its nod, and a result comes. Nod is killed behind
-/// every few requests that it makes.
+/// every few requests that it makes, and while it waits for a person.
 async fn play_with_random_kills(platform: Platform, seed: u64) {
     let mut world = World::with_real_clock_on(platform).await;
     let mut nod = world.start_program(NOD).await;
@@ -207,7 +207,9 @@ async fn play_with_random_kills(platform: Platform, seed: u64) {
         if is_done && kills >= KILLS {
             break;
         }
-        for label in PRESSES.into_iter().filter(|label| text.contains(&format!("[{label}]"))) {
+        let shown = PRESSES.into_iter().filter(|(label, _)| text.contains(&format!("[{label}]")));
+        let (early, due): (Vec<_>, Vec<_>) = shown.partition(|(_, least)| kills < *least);
+        for (label, _) in due {
             if pressed.get(label).is_none_or(|at| at.elapsed() > Duration::from_secs(5)) {
                 pressed.insert(label, Instant::now());
                 let message = world.find_message_with_button(DM, label);
@@ -216,7 +218,8 @@ async fn play_with_random_kills(platform: Platform, seed: u64) {
         }
         // Interrupted three times as it plans or writes the result, it would give up.
         let without_steps = text.contains("Planning…") || text.contains("Writing the result…");
-        let may_kill = requests(&world) >= next_kill && !(without_steps && kills_without_steps >= 2);
+        let may_kill = (requests(&world) >= next_kill || !early.is_empty())
+            && !(without_steps && kills_without_steps >= 2);
         if kills < KILLS && (may_kill || is_done) {
             sleep(Duration::from_millis(random(40))).await;
             world.kill_program(nod).await;
@@ -228,7 +231,7 @@ async fn play_with_random_kills(platform: Platform, seed: u64) {
         }
         sleep(Duration::from_millis(5)).await;
     }
-    assert!(kills_on_the_way >= KILLS / 2, "seed {seed}: killed {kills_on_the_way} times before it was done");
+    assert!(kills_on_the_way >= 6, "seed {seed}: killed {kills_on_the_way} times before it was done");
     world.wait_until_idle().await;
     let said = world.read_new(DM);
     let seen = |words: &str| said.matches(words).count();

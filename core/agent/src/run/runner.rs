@@ -30,7 +30,7 @@ use nod_people::{assistant_thread, attachment};
 use nod_requests::approval::{self, sql::PendingFilter};
 use nod_requests::draft;
 use nod_store::jobs::{self, Claim, WorkError};
-use nod_store::runs::{self, RunEvent};
+use nod_store::runs::RunEvent;
 use nod_store::steps::StepRecord;
 use nod_store::workflow::STEP;
 
@@ -118,7 +118,7 @@ pub(super) async fn is_interrupted_often(core: &Agent, claim: &Claim, run: RunId
         return Ok(false);
     }
     let mut conn = core.pool.acquire().await?;
-    Ok(runs::increment_interruptions(&mut conn, claim, run).await? >= runs::MAX_INTERRUPTIONS)
+    Ok(sql::increment_interruptions(&mut conn, claim, run).await? >= sql::MAX_INTERRUPTIONS)
 }
 
 /// Resolves once the run is stopped; the caller then drops the step.
