@@ -54,7 +54,7 @@ impl TaskButtons {
         ended: RunId,
     ) -> sqlx::Result<InteractionResponse> {
         let whisper = |text: &str| Ok(InteractionResponse::ephemeral(text));
-        match sql::find_ended(conn, asker.tenant, ended).await? {
+        match sql::find_owner(conn, asker.tenant, ended).await? {
             None => whisper("I can't find that any more."),
             Some(task) if task.person != asker.person => {
                 whisper("Only the person whose task it is can run it again.")

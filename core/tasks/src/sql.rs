@@ -464,17 +464,17 @@ pub(crate) async fn take_notice(
     Ok(())
 }
 
-/// A task that may be run again.
-pub(crate) struct EndedTask {
+/// Whose a task is, and whether it can be run again.
+pub(crate) struct TaskOwner {
     pub(crate) person: PersonId,
     pub(crate) has_ended: bool,
 }
 
-pub(crate) async fn find_ended(
+pub(crate) async fn find_owner(
     conn: &mut PgConnection,
     tenant: TenantId,
     task: RunId,
-) -> sqlx::Result<Option<EndedTask>> {
+) -> sqlx::Result<Option<TaskOwner>> {
     let row = sqlx::query!(
         r#"select t.person_id, r.status in ('done', 'failed', 'stopped') as "has_ended!"
          from tasks t join runs r on r.tenant_id = t.tenant_id and r.id = t.id
@@ -484,7 +484,7 @@ pub(crate) async fn find_ended(
     )
     .fetch_optional(conn)
     .await?;
-    Ok(row.map(|row| EndedTask { person: PersonId(row.person_id), has_ended: row.has_ended }))
+    Ok(row.map(|row| TaskOwner { person: PersonId(row.person_id), has_ended: row.has_ended }))
 }
 
 /// Whether there is such a task.

@@ -170,17 +170,11 @@ fn take_outcome(
     if let Some(own) = steps.iter_mut().find(|step| step.number == number) {
         own.clone_from(&done);
     }
-    let next = steps.iter().find(|step| step.status == StepStatus::Planned);
-    let begun = next.map(|next| (next, RunId(cx.ids.next())));
-    let wants = begun.map(|(next, id)| Want::Step(begin_step(task, &steps, next, id)));
+    let (begun, wants, next) = begin_next(task, &steps, cx);
     Transition {
         wants: wants.into_iter().collect(),
-        rows: to_value(&Rows::StepDone {
-            number,
-            step: Box::new(done),
-            begun: begun.map(|(next, id)| (next.number, id)),
-        }),
-        next: if begun.is_some() { Next::Wait(STEPS) } else { Next::Go(FINALISE) },
+        rows: to_value(&Rows::StepDone { number, step: Box::new(done), begun }),
+        next,
         audience: outcome.audience,
     }
 }
@@ -257,19 +251,30 @@ fn go_on(task: &Task, cx: &WorkflowContext<'_>) -> Transition {
     if steps.iter().any(|step| matches!(step.status, StepStatus::Running | StepStatus::Failed)) {
         return wait(task);
     }
-    let next = steps.iter().find(|step| step.status == StepStatus::Planned);
-    let begun = next.map(|next| (next, RunId(cx.ids.next())));
+    let (begun, wants, next) = begin_next(task, steps, cx);
     let skipped = steps.iter().filter(|step| step.status == StepStatus::Skipped);
     let withdrawn = skipped.filter_map(|step| step.run).map(|step| Want::Withdraw { step: RunId(step) });
-    let rows = begun.map_or(Rows::Nothing, |(next, run)| Rows::StepBegun { number: next.number, run });
+    let rows = begun.map_or(Rows::Nothing, |(number, run)| Rows::StepBegun { number, run });
     Transition {
-        wants: withdrawn
-            .chain(begun.map(|(next, id)| Want::Step(begin_step(task, steps, next, id))))
-            .collect(),
+        wants: withdrawn.chain(wants).collect(),
         rows: to_value(&rows),
-        next: if begun.is_some() { Next::Wait(STEPS) } else { Next::Go(FINALISE) },
+        next,
         audience: task.audience(),
     }
+}
+
+/// Begins the first step that is planned: its number and run, the wish for it, and where the task continues.
+fn begin_next(
+    task: &Task,
+    steps: &[TaskStep],
+    cx: &WorkflowContext<'_>,
+) -> (Option<(i16, RunId)>, Option<Want>, Next) {
+    let Some(step) = steps.iter().find(|step| step.status == StepStatus::Planned) else {
+        return (None, None, Next::Go(FINALISE));
+    };
+    let run = RunId(cx.ids.next());
+    let want = Want::Step(begin_step(task, steps, step, run));
+    (Some((step.number, run)), Some(want), Next::Wait(STEPS))
 }
 
 fn wait(task: &Task) -> Transition {
