@@ -39,7 +39,7 @@ pub fn manifest(
     let mut command = json!({
         "command": COMMAND,
         "description": "Ask Nod, or see what's waiting for you",
-        "usage_hint": "help | ask … | connect | disconnect | approvals | memory | knowledge | runs | settings",
+        "usage_hint": "help | ask … | task … | connect | disconnect | approvals | memory | knowledge | runs | settings",
         "should_escape": true,
     });
     let mut events = json!({"bot_events": EVENTS.map(|(event, _)| event)});

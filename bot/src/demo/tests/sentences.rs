@@ -14,6 +14,8 @@ const BEFORE: [(&str, &str); 1] = [("Reply that Wednesday works", "read the mail
 const ABOUT_THE_LAST: [&str; 3] = ["make it shorter", "add Cho in copy", "send it"];
 /// What no document says, which is what its suggestion shows.
 const UNWRITTEN: &str = "where can I park?";
+/// What is typed as a command and not said.
+const COMMAND: &str = "/nod ";
 /// Words of answers after which nothing is as it was suggested.
 const DEAD_ENDS: [&str; 12] = [
     "I didn't get that",
@@ -104,6 +106,43 @@ impl Spoken {
     }
 }
 
+impl DemoFixture {
+    /// Gives the command, which begins a task, and does what its steps ask for until it is done.
+    async fn finish_task(&self, command: &str) {
+        self.post(
+            "slack/slash",
+            json!({"user": "ana", "channel": "dm:ana", "command": "/nod", "text": command}),
+        )
+        .await;
+        let asked_by_task = |message: &Value| {
+            let shown = message["shown"].as_str().unwrap_or_default();
+            shown.contains("Asked by your task") || shown.contains("Send this email?")
+        };
+        let mut pressed = Vec::new();
+        loop {
+            let next = |state: &Value| {
+                let messages: Vec<&Value> = nod_messages(state).collect();
+                let shown =
+                    |message: &&&Value| message["shown"].as_str().unwrap_or_default().contains("'s task · ");
+                let card = messages.iter().rfind(shown)?["shown"].as_str()?.to_owned();
+                if card.contains(" · Done · ") {
+                    return Some(None);
+                }
+                assert!(!card.contains("not done") && !card.contains("did not work"), "{card}");
+                let newest = messages.iter().rfind(|message| asked_by_task(message))?;
+                let button = list(&newest["blocks"])
+                    .flat_map(|block| list(&block["elements"]))
+                    .find(|element| element["action_id"].is_string())?
+                    .clone();
+                (!pressed.contains(&newest["ts"])).then(|| Some(((*newest).clone(), button)))
+            };
+            let Some(button) = self.wait_in_slack(next).await else { return };
+            self.press("ana", &button).await;
+            pressed.push(button.0["ts"].clone());
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn whatever_is_suggested_is_understood() {
     let visit = DemoFixture::start().await;
@@ -122,8 +161,10 @@ async fn whatever_is_suggested_is_understood() {
     let (_, connect) = visit.wait_for_button("link").await;
     visit.connect(connect["url"].as_str().unwrap()).await;
     visit.wait_for_button("quick_action").await;
+    let (commands, sentences): (Vec<String>, Vec<String>) =
+        suggested().into_iter().partition(|sentence| sentence.starts_with(COMMAND));
     let mut all: Vec<Spoken> = Vec::new();
-    for sentence in suggested() {
+    for sentence in sentences {
         let mut whole = sentence.clone();
         if let Some((_, first)) = BEFORE.iter().find(|(later, _)| *later == sentence) {
             answered(say(first).await).await;
@@ -143,5 +184,9 @@ async fn whatever_is_suggested_is_understood() {
         |(spoken, end): (&Spoken, f64)| spoken.find_fault(&said_between(&state, spoken.at, end).join("\n"));
     let wrong: Vec<String> = all.iter().zip(ends).filter_map(fault).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(commands.len(), 1, "{commands:?}");
+    for command in commands {
+        visit.finish_task(command.trim_start_matches(COMMAND)).await;
+    }
     visit.shut_down().await;
 }
