@@ -78,7 +78,7 @@ async fn a_task_is_made_of_a_message(platform: Platform) {
               Olive it is.
               Ana
               ⚠ Prepared after reading a chat message from Bo Lind
-              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
+              · Asked by the task that you made of a message, step 1. Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
               [Approve & send] [Edit] [Deny] [Show all]
         ");
     }

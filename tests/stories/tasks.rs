@@ -2,9 +2,9 @@
 //! things.
 
 use chrono::TimeDelta;
-use nod_sandbox::Fault;
 use nod_sandbox::model::{Answer, ModelRole};
-use nod_tests::chat::Platform;
+use nod_sandbox::{Fault, discord};
+use nod_tests::chat::{FakeChat, Platform};
 use nod_tests::{Click, World};
 use serde_json::{Value, json};
 
@@ -14,6 +14,7 @@ on_each_platform!(
     a_plan_that_cannot_be_followed_is_asked_for_once_more,
     a_wish_that_nobody_can_plan_is_one_step,
     what_is_no_wish_begins_nothing,
+    a_task_typed_in_a_channel_is_done_in_the_direct_messages,
     open_tasks_are_listed,
     a_person_has_three_open_tasks_at_most,
     a_step_that_failed_is_tried_again,
@@ -31,6 +32,8 @@ on_each_platform!(
     a_stopped_task_takes_back_what_it_asked_for,
     stop_typed_stops_the_task,
     a_stop_and_a_nod_at_once_are_one_after_the_other,
+    a_step_whose_mail_was_denied_is_not_done,
+    a_step_whose_mail_expired_is_not_done,
     a_step_goes_on_once_its_account_is_connected,
     a_forged_retry_of_a_task_does_nothing,
     a_stop_of_a_step_stops_its_task,
@@ -41,6 +44,7 @@ on_each_platform!(
     a_task_asks_five_questions_at_most,
     a_question_is_answered_with_a_button,
     a_question_is_answered_in_words_and_once,
+    a_question_is_answered_by_a_reply,
     a_question_that_nobody_answers_is_told_so,
     a_question_is_withdrawn_with_its_task,
 );
@@ -83,7 +87,7 @@ async fn a_task_is_planned_done_and_told(platform: Platform) {
               Olive it is.
 
               Ana
-              · Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
+              · Asked by your task Compare the offers and tell Bo which to take, step 2. Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
               [Approve & send] [Edit] [Deny]
         ");
     }
@@ -196,15 +200,33 @@ async fn what_is_no_wish_begins_nothing(platform: Platform) {
     let mut world = World::new_on(platform).await;
     let bare = world.run_command("ana", "dm:ana", "task").await;
     let long = world.run_command("ana", "dm:ana", &format!("task {}", "é".repeat(4_001))).await;
-    let shared = world.run_command("ana", "general", "task find it").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!([bare, long, shared].join("\n").replace('`', ""), @r"
+        insta::assert_snapshot!([bare, long].join("\n").replace('`', ""), @r"
             (ana only) nod: You have no open task. Tell me what you want done: /nod task ….
             (ana only) nod: That is 4001 characters long, and a task takes at most 4000. Say it in fewer words. Nothing was begun.
-            (ana only) nod: A task works with your own mail, so I do it in our direct messages: type /nod task … there. Nothing was begun.
         ");
     }
     assert!(world.model.all_requests().is_empty());
+    world.finish().await;
+}
+
+/// Also where Nod is no member and does not know her direct messages yet.
+async fn a_task_typed_in_a_channel_is_done_in_the_direct_messages(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.chat.add_channel_without_nod("attic", &["ana", "bo"]);
+    plan(&world, &["Look"]);
+    world.model.will(finish("Found.", "It is here."));
+    result(&world, "It is found.", "It is here.");
+    let said = world.run_command("ana", "attic", "task find *it*").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(said, @r"
+            (ana only) nod: I have begun a task. See our direct messages.
+
+            Task  Find *it*
+        ");
+    }
+    assert!(world.read_new("dm:ana").contains("Done: Find *it*"));
+    assert!(!world.read_new("attic").contains("nod:"), "nothing is said in the channel");
     world.finish().await;
 }
 
@@ -222,8 +244,6 @@ async fn open_tasks_are_listed(platform: Platform) {
             Tell me what you want done: /nod task ….
         ");
     }
-    let shared = world.run_command("ana", "general", "task").await;
-    assert!(shared.contains("Tell me in our direct messages what you want done"), "{shared}");
     let others = world.run_command("bo", "dm:bo", "task").await;
     assert!(others.contains("You have no open task."), "{others}");
     world.discard().await;
@@ -310,13 +330,13 @@ async fn a_step_that_failed_is_skipped(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: # Find it
-              · Ana Silva's task · Done · 2 of 3 steps
+              · Ana Silva's task · Ended · 2 of 3 steps done
               ✓ 1 Look — Found.
               – 2 Look again — skipped
               ✓ 3 Tell — Told.
               [Run again]
             nod: · Step 2 did not work → skipped
-            nod: # Done: Find it
+            nod: # Partly done: Find it
               It is found.
 
               It is here.
@@ -363,7 +383,10 @@ async fn a_step_that_failed_is_decided_once(platform: Platform) {
     world.send_click(&Click::forged("ana", "dm:ana", format!("try_step_again:{notice}"))).await;
     assert!(world.read_ephemerals("ana").contains("That has been decided already, or the task has ended."));
     let said = world.read_new("dm:ana");
-    assert!(said.contains("Step 2 did not work → skipped") && said.contains("# Done: Find it"), "{said}");
+    assert!(
+        said.contains("Step 2 did not work → skipped") && said.contains("# Partly done: Find it"),
+        "{said}"
+    );
     world.finish().await;
 }
 
@@ -373,7 +396,7 @@ async fn nobody_decides_about_a_step_that_failed(platform: Platform) {
     world.advance(TimeDelta::hours(73)).await;
     let said = world.read_new("dm:ana");
     assert!(said.contains("Step 2 did not work → nobody decided, so it and the rest were skipped"), "{said}");
-    assert!(said.contains("– 3 Tell — skipped") && said.contains("# Done: Find it"), "{said}");
+    assert!(said.contains("– 3 Tell — skipped") && said.contains("# Partly done: Find it"), "{said}");
     world.finish().await;
 }
 
@@ -542,7 +565,7 @@ async fn a_question_is_answered_with_a_button(platform: Platform) {
               ▸ 1 Ask for the date
               [Stop]
             nod: # Which date?
-              · Asked by your task Plan the summer party, step 1
+              · Asked by your task Plan the summer party, step 1. Press a button, or reply to this message.
               [12 March] [19 March] [Something else]
         ");
     }
@@ -581,6 +604,39 @@ async fn a_question_is_answered_in_words_and_once(platform: Platform) {
     world.finish().await;
 }
 
+async fn reply_to(world: &World, message: &str, text: &str) {
+    match &world.chat {
+        FakeChat::Slack(_) => {
+            world.reply("ana", "dm:ana", message, text).await;
+        }
+        FakeChat::Discord(discord) => {
+            let reply_to = Some(message.to_owned());
+            let said = discord::NewMessage { reply_to, ..discord::NewMessage::new("ana", "dm:ana", text) };
+            discord.post_message_with(said).unwrap();
+            world.wait_until_idle().await;
+        }
+    }
+}
+
+/// A reply to the question is its answer; after that it is a message as any other.
+async fn a_question_is_answered_by_a_reply(platform: Platform) {
+    let mut world = with_asking_task(platform).await;
+    world.read_new("dm:ana");
+    let question = world.find_message_with_button("dm:ana", "19 March");
+    reply_to(&world, &question, &"é".repeat(1_001)).await;
+    let said = world.read_new("dm:ana");
+    assert!(said.contains("That is 1001 characters long; the limit is 1000."), "{said}");
+    world.model.will(finish("It is the 26th.", "The party is on 26 March."));
+    result(&world, "It is the 26th.", "The party is on 26 March.");
+    reply_to(&world, &question, "The 26th, if Bo can").await;
+    let said = world.read_new("dm:ana");
+    assert!(said.contains("Which date? → The 26th, if Bo can"), "{said}");
+    world.script_model("conversational", [Answer::text("You're welcome.")]);
+    reply_to(&world, &question, "thanks").await;
+    assert!(world.read_new("dm:ana").contains("You're welcome."));
+    world.finish().await;
+}
+
 async fn a_question_that_nobody_answers_is_told_so(platform: Platform) {
     let mut world = with_asking_task(platform).await;
     world.model.will(finish("The date is open.", "Nobody said a date."));
@@ -601,6 +657,56 @@ async fn a_question_is_withdrawn_with_its_task(platform: Platform) {
         said.contains("Which date? → stopped") && said.contains("· Stopped · 0 of 1 step done"),
         "{said}"
     );
+    world.finish().await;
+}
+
+/// What its person refused is no tick, and the result's title says so, whatever a model writes.
+async fn a_step_whose_mail_was_denied_is_not_done(platform: Platform) {
+    let mut world = with_waiting_task(platform).await;
+    world.read_new("dm:ana");
+    world.model.will(finish("Bo was told.", "Bo was told to take Olive."));
+    result(&world, "Olive is cheaper.", "Olive costs 21 a head.");
+    world.click("ana", "dm:ana", "Deny").await;
+    world.submit_form("ana", &[]).await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: # Compare the offers and tell Bo which to take
+              · Ana Silva's task · Ended · 1 of 2 steps done
+              ✓ 1 Compare the offers — Olive is cheaper.
+              – 2 Tell Bo which to take — not done. Bo was told.
+              [Run again]
+            nod: # Email not sent
+              From  ana@acme.test
+              To  bo@acme.test
+              Subject  The caterer
+              Hi Bo,
+
+              Olive it is.
+
+              Ana
+              Denied by Ana Silva 09:30 WET. Not sent.
+              [Ask again]
+            nod: # Partly done: Compare the offers and tell Bo which to take
+              Olive is cheaper.
+
+              Olive costs 21 a head.
+              · To be clear, nothing was sent or changed.
+        ");
+    }
+    let asked = world.model.all_requests().iter().map(Value::to_string).collect::<String>();
+    assert!(asked.contains("Step 2, which was not done, handed on:"), "{asked}");
+    world.finish().await;
+}
+
+async fn a_step_whose_mail_expired_is_not_done(platform: Platform) {
+    let mut world = with_waiting_task(platform).await;
+    world.model.will(finish("Nobody approved the mail.", "Bo has no mail."));
+    result(&world, "Olive is cheaper.", "Olive costs 21 a head.");
+    world.advance(TimeDelta::hours(25)).await;
+    let read = world.read_new("dm:ana");
+    assert!(read.contains("– 2 Tell Bo which to take — not done. Nobody approved the mail."), "{read}");
+    assert!(read.contains("Partly done: Compare the offers"), "{read}");
     world.finish().await;
 }
 

@@ -188,6 +188,9 @@ pub(crate) struct EndedState<'a> {
 pub struct StepGoal {
     /// The name of the workflow, which has the rules and the tool by which the step ends.
     pub workflow: String,
+    /// What its person calls it.
+    #[serde(default)]
+    pub label: String,
     /// What came out of it, once it has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<StepResult>,

@@ -430,6 +430,9 @@ pub struct Preview {
     /// The outside text that asked for it, if it names recipients and people here named none of them. The gate sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_by: Option<AskedBy>,
+    /// The step of a task that asks for it, as its person calls it. Only they see it. The gate sets it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
     /// The open draft that it works on, by the provider's id.
     #[serde(default)]
     pub draft: Option<String>,
@@ -492,6 +495,7 @@ impl Preview {
             are_recipients_named: false,
             unknown_recipients: Vec::new(),
             asked_by: None,
+            task: None,
             draft: None,
             edited_from: None,
             display_limit: default_display_limit(),

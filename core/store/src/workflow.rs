@@ -134,6 +134,8 @@ pub enum Want {
 /// A step to begin.
 pub struct NewStep {
     pub id: RunId,
+    /// What its person calls it: "your task Compare the offers, step 2".
+    pub label: String,
     /// The person's own words, and nothing else: they count as said by them.
     pub words: String,
     /// What else it is told.
@@ -152,6 +154,9 @@ pub struct StepOutcome {
     pub audience: Audience,
     /// What was in view when it was written.
     pub provenance: Provenance,
+    /// Whether it asked for an action outside Nod, and none was done: denied, expired or failed.
+    #[serde(default)]
+    pub is_not_done: bool,
 }
 
 /// What came out of a step.

@@ -1,11 +1,11 @@
-//! Tasks as an ability: the workflow, the command, the menu entry and the job that draws the card.
+//! Tasks as an ability: the workflow, the command, the menu entry and what shows how far they are.
 
 use std::sync::Arc;
 
 use crate::buttons::TaskButtons;
 use crate::command::Begin;
 use crate::menu::FromMessage;
-use crate::worker::{Cards, ShowsSteps};
+use crate::worker::{ShowsSteps, TaskJobs};
 use crate::workflow::Tasks;
 use nod_people::ability::Plug;
 use nod_store::ability::Ability;
@@ -14,7 +14,7 @@ use nod_store::ability::Ability;
 #[must_use]
 pub fn plug() -> Plug {
     Box::new(|chat| Ability {
-        jobs: vec![Arc::new(Cards(chat.clone()))],
+        jobs: vec![Arc::new(TaskJobs(chat.clone()))],
         buttons: vec![Arc::new(TaskButtons(chat.clone()))],
         commands: vec![Arc::new(Begin(chat.clone()))],
         menu: vec![Arc::new(FromMessage(chat.clone()))],

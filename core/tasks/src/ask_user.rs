@@ -82,7 +82,10 @@ impl ReadTool for AskUser {
                 "this task has asked {MAX_QUESTIONS} questions, which is the most: go on with what is known, and say what is open"
             )));
         }
-        let message = format!("Asked by your task {}, step {}", asker.title, asker.step);
+        let message = format!(
+            "Asked by your task {}, step {}. Press a button, or reply to this message.",
+            asker.title, asker.step
+        );
         Err(ToolError::Ask { question, choices: choices(asked.options), message })
     }
 }

@@ -60,7 +60,7 @@ impl TaskButtons {
                 whisper("Only the person whose task it is can run it again.")
             }
             Some(task) if !task.has_ended => whisper("This task has not ended yet."),
-            Some(_) => command::begin_again(&self.0, conn, asker, ended).await,
+            Some(task) => command::begin_again(&self.0, conn, asker, (ended, task.conversation)).await,
         }
     }
 }

@@ -1,9 +1,10 @@
 //! What people read of a task.
 
 use crate::plan::TaskResult;
-use crate::{StepStatus, Task, TaskStep};
+use crate::{MAX_WISH_CHARS, StepStatus, Task, TaskStep};
 use nod_contract::card::{Action, Block, Button, Card, OnClick, Style};
 use nod_contract::ids::{DeliveryId, RunId, named_lane_id};
+use nod_contract::text::group_digits;
 
 /// The kinds of the buttons of tasks.
 pub(crate) const RUN_AGAIN: &str = "run_task_again";
@@ -36,6 +37,19 @@ fn stop_button(run: RunId) -> Button {
     button("Stop", Style::Danger, Action::new("stop_run", run))
 }
 
+/// Says that a task was begun in the direct messages. Its title can be somebody else's words, so nothing in it is formatted.
+/// `is_cut` if only the beginning of a long message was read.
+pub(crate) fn begun_card(title: &str, is_cut: bool) -> Card {
+    let mut text = "I have begun a task. See our direct messages.".to_owned();
+    if is_cut {
+        text.push_str(&format!(
+            " The message is long: I only read its first {} characters.",
+            group_digits(MAX_WISH_CHARS)
+        ));
+    }
+    Card::from_markdown(text).with_block(Block::Fields(vec![("Task".to_owned(), title.to_owned())]))
+}
+
 /// Draws the card that shows how far a task is.
 pub(crate) fn progress(run: RunId, task: &Task, owner: &str, phase: Phase) -> Card {
     let mut body = vec![Block::Note(first_line(task, owner, phase))];
@@ -57,7 +71,7 @@ pub(crate) fn progress(run: RunId, task: &Task, owner: &str, phase: Phase) -> Ca
 
 fn first_line(task: &Task, owner: &str, phase: Phase) -> String {
     let count = task.steps.len();
-    let done = task.steps.iter().filter(|step| step.status == StepStatus::Done).count();
+    let done = task.count_done();
     let steps = if count == 1 { "1 step".to_owned() } else { format!("{count} steps") };
     let ended = if done < count { format!("{done} of {steps}") } else { steps.clone() };
     match phase {
@@ -65,9 +79,15 @@ fn first_line(task: &Task, owner: &str, phase: Phase) -> String {
         Phase::WritingResult => format!("{owner}'s task · {ended} done · Writing the result…"),
         Phase::Done => {
             let minutes = task.finished_at.map(|at| (at - task.created_at).num_minutes()).unwrap_or_default();
-            match minutes {
-                ..=0 => format!("{owner}'s task · Done · {ended}"),
-                minutes => format!("{owner}'s task · Done · {ended}, {minutes} min"),
+            let took = match minutes {
+                ..=0 => String::new(),
+                1..120 => format!(", {minutes} min"),
+                120..2_880 => format!(", {} h", minutes / 60),
+                _ => format!(", {} days", minutes / 1_440),
+            };
+            match done < count {
+                true => format!("{owner}'s task · Ended · {ended} done{took}"),
+                false => format!("{owner}'s task · Done · {ended}{took}"),
             }
         }
         Phase::Failed => format!("{owner}'s task · Failed · {done} of {steps} done"),
@@ -105,19 +125,22 @@ pub(crate) fn plan_lines(steps: &[TaskStep], current: Option<i16>) -> String {
         let mark = match step.status {
             StepStatus::Done => '✓',
             StepStatus::Failed => '✗',
-            StepStatus::Skipped => '–',
+            StepStatus::Skipped | StepStatus::NotDone => '–',
             StepStatus::Stopped => '■',
             StepStatus::Running => '▸',
             StepStatus::Planned if current == Some(step.number) => '▸',
             StepStatus::Planned => '○',
         };
-        let summary = match step.status {
-            StepStatus::Failed => Some("did not work"),
-            StepStatus::Skipped => Some("skipped"),
-            StepStatus::Stopped => Some("stopped"),
-            _ => step.summary.as_deref().filter(|summary| !summary.is_empty()),
+        let said = step.summary.as_deref().filter(|summary| !summary.is_empty());
+        let summary = match (step.status, said) {
+            (StepStatus::Failed, _) => " — did not work".to_owned(),
+            (StepStatus::Skipped, _) => " — skipped".to_owned(),
+            (StepStatus::Stopped, _) => " — stopped".to_owned(),
+            (StepStatus::NotDone, said) => {
+                format!(" — not done. {}", said.unwrap_or_default()).trim_end().to_owned()
+            }
+            (_, said) => said.map(|said| format!(" — {said}")).unwrap_or_default(),
         };
-        let summary = summary.map(|summary| format!(" — {summary}")).unwrap_or_default();
         format!("{mark} {} {}{summary}", step.number, step.title)
     };
     steps.iter().map(line).collect::<Vec<_>>().join("\n")
@@ -154,10 +177,15 @@ pub(crate) fn decided_step(number: i16, decision: &str) -> Card {
     Card { body: vec![Block::Note(format!("Step {number} did not work → {decision}"))], ..Card::default() }
 }
 
-/// Writes the message that brings the result.
+/// Writes the message that brings the result. Its title says no more than the marks of the steps.
 pub(crate) fn result(task: &Task, result: &TaskResult) -> Card {
+    let how_far = match task.count_done() {
+        0 => "Not done",
+        done if done < task.steps.len() => "Partly done",
+        _ => "Done",
+    };
     Card {
-        title: Some(format!("Done: {}", task.title)),
+        title: Some(format!("{how_far}: {}", task.title)),
         body: vec![Block::Markdown(format!("{}\n\n{}", result.summary, result.result_markdown))],
         ..Card::default()
     }
@@ -165,7 +193,7 @@ pub(crate) fn result(task: &Task, result: &TaskResult) -> Card {
 
 /// Writes the message that says why a task ended without a result.
 pub(crate) fn failure(task: &Task, run: RunId, reason: &str) -> Card {
-    let done = task.steps.iter().filter(|step| step.status == StepStatus::Done).count();
+    let done = task.count_done();
     let kept = match done {
         0 => "No step was done before that.".to_owned(),
         1 => "One step was done before that; what it did stands.".to_owned(),

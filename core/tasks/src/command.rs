@@ -44,7 +44,7 @@ impl Command for Begin {
         let typed = syntax.format_with_option("task", "what", "…");
         if wish.is_empty() {
             let open = sql::list_open(conn, asker.tenant, asker.person).await?;
-            return Ok(InteractionResponse::Ephemeral(list::card(&open, &typed, asker.place.is_dm)));
+            return Ok(InteractionResponse::Ephemeral(list::card(&open, &typed)));
         }
         let length = wish.chars().count();
         if length > MAX_WISH_CHARS {
@@ -53,19 +53,20 @@ impl Command for Begin {
                  Nothing was begun."
             ));
         }
-        if !asker.place.is_dm {
-            return whisper(format!(
-                "A task works with your own mail, so I do it in our direct messages: type `{typed}` there. Nothing was \
-                 begun."
-            ));
-        }
         if let Some(refusal) = refuse_another(conn, asker).await? {
             return Ok(InteractionResponse::Ephemeral(refusal));
         }
-        let conversation = ability::find_or_create_conversation(&self.0, conn, asker, asker.thread()).await?;
         let new = NewTask { id: self.0.id(), title: title(wish), note: wish.to_owned(), about: None };
-        begin(&self.0, conn, asker, conversation, new).await?;
-        Ok(InteractionResponse::Ack)
+        if asker.place.is_dm {
+            let here = ability::find_or_create_conversation(&self.0, conn, asker, asker.thread()).await?;
+            begin(&self.0, conn, asker, here, new).await?;
+            return Ok(InteractionResponse::Ack);
+        }
+        // It works with their own mail, and Nod need not be a member of the channel.
+        let private = ability::find_or_create_private_conversation(&self.0, conn, asker).await?;
+        let begun = card::begun_card(&new.title, false);
+        begin(&self.0, conn, asker, private, new).await?;
+        Ok(InteractionResponse::Ephemeral(begun))
     }
 }
 
@@ -74,12 +75,12 @@ pub(crate) async fn refuse_another(conn: &mut PgConnection, asker: &Asker<'_>) -
     Ok(list::refusal(&sql::list_open(conn, asker.tenant, asker.person).await?))
 }
 
-/// Begins the same task as one that has ended, once.
+/// Begins the same task as one that has ended, once, and where that one was.
 pub(crate) async fn begin_again(
     core: &Chat,
     conn: &mut PgConnection,
     asker: &Asker<'_>,
-    ended: RunId,
+    (ended, conversation): (RunId, ConversationId),
 ) -> sqlx::Result<InteractionResponse> {
     // Two presses on one card name the same task.
     let id = RunId(named_lane_id(&["the task after", &ended.to_string()]));
@@ -92,7 +93,6 @@ pub(crate) async fn begin_again(
         return Ok(InteractionResponse::Ephemeral(refusal));
     }
     let Task { title, note, about, .. } = sql::load(conn, asker.tenant, ended).await?;
-    let conversation = ability::find_or_create_conversation(core, conn, asker, asker.thread()).await?;
     begin(core, conn, asker, conversation, NewTask { id, title, note, about }).await?;
     Ok(InteractionResponse::Ack)
 }

@@ -2,9 +2,9 @@
 
 use sqlx::PgConnection;
 
-use crate::{StepStatus, Task, card, job, sql};
+use crate::{StepStatus, card, progress, sql};
 use nod_contract::clock::Timestamp;
-use nod_contract::ids::{DeliveryId, PersonId, RunId, TenantId};
+use nod_contract::ids::{DeliveryId, PersonId, TenantId};
 use nod_people::context::Chat;
 use nod_people::delivery;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
@@ -67,7 +67,7 @@ pub(crate) async fn decide(
     let settled = card::decided_step(step.number, words);
     delivery::update_card(conn, tenant, notice, &settled, now).await?;
     sql::update_failed_step(conn, tenant, &step, (status, decision == Decision::Expired)).await?;
-    job::enqueue(conn, tenant, step.task, now).await?;
+    progress::show(conn, tenant, step.task, now).await?;
     Ok(Decided::Accepted)
 }
 
@@ -78,19 +78,4 @@ pub(crate) async fn expire(core: &Chat, claim: &Claim, notice: DeliveryId) -> Re
     decide(&mut tx, claim.tenant, notice, (Decision::Expired, None), core.now()).await?;
     jobs::complete(&mut tx, claim).await?;
     Ok(tx.commit().await?)
-}
-
-/// Takes the buttons from the message of a step whose task has ended.
-pub(crate) async fn close_notice(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    id: RunId,
-    task: &Task,
-    now: Timestamp,
-) -> sqlx::Result<()> {
-    let Some(step) = task.failed_step() else { return Ok(()) };
-    let Some(notice) = step.notice else { return Ok(()) };
-    let settled = card::decided_step(step.number, "stopped");
-    delivery::update_card(conn, tenant, DeliveryId(notice), &settled, now).await?;
-    sql::take_notice(conn, tenant, id, step.number).await
 }

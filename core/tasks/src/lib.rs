@@ -14,6 +14,7 @@ mod job;
 mod list;
 mod menu;
 mod plan;
+mod progress;
 mod sql;
 mod worker;
 mod workflow;
@@ -84,12 +85,34 @@ enum StepStatus {
     Planned,
     Running,
     Done,
+    /// It ended, and what it was to do outside Nod was denied, has expired or failed.
+    NotDone,
     Failed,
     Skipped,
     Stopped,
 }
 
+impl StepStatus {
+    /// Returns its word in rows.
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Planned => "planned",
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::NotDone => "not_done",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
 impl Task {
+    /// Returns how many of its steps are done.
+    fn count_done(&self) -> usize {
+        self.steps.iter().filter(|step| step.status == StepStatus::Done).count()
+    }
+
     /// Returns the step that failed and waits for a decision, if the task is open.
     fn failed_step(&self) -> Option<&TaskStep> {
         self.steps.iter().find(|step| step.status == StepStatus::Failed)

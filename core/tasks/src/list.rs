@@ -17,11 +17,8 @@ pub(crate) struct OpenTask {
 }
 
 /// Lists open tasks, one a line. `typed` begins one.
-pub(crate) fn card(open: &[OpenTask], typed: &str, is_dm: bool) -> Card {
-    let begin = match is_dm {
-        true => format!("Tell me what you want done: `{typed}`."),
-        false => format!("Tell me in our direct messages what you want done: `{typed}`."),
-    };
+pub(crate) fn card(open: &[OpenTask], typed: &str) -> Card {
+    let begin = format!("Tell me what you want done: `{typed}`.");
     if open.is_empty() {
         return Card::from_markdown(format!("You have no open task. {begin}"));
     }

@@ -6,8 +6,8 @@ use sqlx::PgConnection;
 
 use crate::MAX_WISH_CHARS;
 use crate::about::About;
+use crate::card;
 use crate::command::{self, NewTask};
-use nod_contract::card::{Block, Card};
 use nod_contract::chat::InteractionResponse;
 use nod_contract::command::MenuEntrySpec;
 use nod_contract::privacy::Provenance;
@@ -60,22 +60,10 @@ impl MenuEntry for FromMessage {
                 provenance: Provenance::untrusted(ability::source_of_message(&author)),
             }),
         };
-        let begun = begun_card(&new.title, is_cut);
+        let begun = card::begun_card(&new.title, is_cut);
         command::begin(&self.0, conn, asker, conversation, new).await?;
         Ok(InteractionResponse::Ephemeral(begun))
     }
-}
-
-/// What whoever picked it reads. The title is somebody else's words, so nothing in it is formatted.
-fn begun_card(title: &str, is_cut: bool) -> Card {
-    let mut text = "I have begun a task. See our direct messages.".to_owned();
-    if is_cut {
-        text.push_str(&format!(
-            " The message is long: I only read its first {} characters.",
-            group_digits(MAX_WISH_CHARS)
-        ));
-    }
-    Card::from_markdown(text).with_block(Block::Fields(vec![("Task".to_owned(), title.to_owned())]))
 }
 
 /// Cuts a long message, and says so where it was cut; returns whether it did.

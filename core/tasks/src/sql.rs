@@ -22,7 +22,7 @@ pub(crate) enum Rows {
     /// The plan, and that its first step began.
     Planned { steps: Vec<TaskStep>, begun: RunId },
     /// What a step handed on, and which one began.
-    StepDone { number: i16, step: Box<TaskStep>, begun: Option<(i16, RunId)> },
+    StepEnded { number: i16, step: Box<TaskStep>, begun: Option<(i16, RunId)> },
     /// A step began.
     StepBegun { number: i16, run: RunId },
     /// The step failed, and its person is asked how to go on.
@@ -93,6 +93,7 @@ pub(crate) async fn load(conn: &mut PgConnection, tenant: TenantId, id: RunId) -
         status: match row.status.as_str() {
             "running" => StepStatus::Running,
             "done" => StepStatus::Done,
+            "not_done" => StepStatus::NotDone,
             "failed" => StepStatus::Failed,
             "skipped" => StepStatus::Skipped,
             "stopped" => StepStatus::Stopped,
@@ -189,9 +190,9 @@ pub(crate) async fn write(
     match rows {
         Rows::Nothing => return Ok(false),
         Rows::Planned { steps, begun } => insert_steps(conn, tenant, task, steps, *begun, now).await?,
-        Rows::StepDone { number, step, begun } => {
+        Rows::StepEnded { number, step, begun } => {
             sqlx::query!(
-                "update task_steps set status = 'done', waits_for = null, summary = $4, output = $5, only_for = $6,
+                "update task_steps set status = $9, waits_for = null, summary = $4, output = $5, only_for = $6,
                      untrusted_sources = $7, finished_at = $8
                  where tenant_id = $1 and task_id = $2 and number = $3",
                 tenant.0,
@@ -201,7 +202,8 @@ pub(crate) async fn write(
                 step.output.as_deref().map(|text| text.replace('\0', "\u{FFFD}")),
                 audience_person_id(step.audience),
                 &step.provenance.sources(),
-                now
+                now,
+                step.status.as_str()
             )
             .execute(&mut *conn)
             .await?;
@@ -438,7 +440,7 @@ pub(crate) async fn update_failed_step(
         tenant.0,
         step.task.0,
         step.number,
-        if status == StepStatus::Running { "running" } else { "skipped" },
+        status.as_str(),
         and_rest
     )
     .execute(conn)
@@ -467,6 +469,7 @@ pub(crate) async fn take_notice(
 /// Whose a task is, and whether it can be run again.
 pub(crate) struct TaskOwner {
     pub(crate) person: PersonId,
+    pub(crate) conversation: ConversationId,
     pub(crate) has_ended: bool,
 }
 
@@ -476,7 +479,7 @@ pub(crate) async fn find_owner(
     task: RunId,
 ) -> sqlx::Result<Option<TaskOwner>> {
     let row = sqlx::query!(
-        r#"select t.person_id, r.status in ('done', 'failed', 'stopped') as "has_ended!"
+        r#"select t.person_id, t.conversation_id, r.status in ('done', 'failed', 'stopped') as "has_ended!"
          from tasks t join runs r on r.tenant_id = t.tenant_id and r.id = t.id
          where t.tenant_id = $1 and t.id = $2"#,
         tenant.0,
@@ -484,7 +487,11 @@ pub(crate) async fn find_owner(
     )
     .fetch_optional(conn)
     .await?;
-    Ok(row.map(|row| TaskOwner { person: PersonId(row.person_id), has_ended: row.has_ended }))
+    Ok(row.map(|row| TaskOwner {
+        person: PersonId(row.person_id),
+        conversation: ConversationId(row.conversation_id),
+        has_ended: row.has_ended,
+    }))
 }
 
 /// Whether there is such a task.

@@ -12,6 +12,7 @@ use crate::plan::{self, Plan, TaskResult};
 use crate::sql::{self, Rows};
 use crate::{
     FINALISE, PLAN, STEPS, StepStatus, TASK, Task, TaskStep, ask_user, card, command, create_file, job,
+    progress,
 };
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, RunId};
@@ -95,12 +96,13 @@ impl Workflow for Tasks {
         now: Timestamp,
     ) -> sqlx::Result<()> {
         let rows = Rows::deserialize(rows).map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
-        if sql::write(conn, run.tenant, run.id, &rows, now).await? {
-            job::enqueue(conn, run.tenant, run.id, now).await?;
+        let has_changed = sql::write(conn, run.tenant, run.id, &rows, now).await?;
+        if let Rows::StepFailed { notice, .. } = rows {
+            job::enqueue_expiry(conn, run.tenant, notice, now).await?;
         }
-        match rows {
-            Rows::StepFailed { notice, .. } => job::enqueue_expiry(conn, run.tenant, notice, now).await,
-            _ => Ok(()),
+        match has_changed {
+            true => progress::show(conn, run.tenant, run.id, now).await,
+            false => Ok(()),
         }
     }
 }
@@ -157,8 +159,8 @@ fn take_outcome(
             };
         }
     };
-    let done = TaskStep {
-        status: StepStatus::Done,
+    let ended = TaskStep {
+        status: if outcome.is_not_done { StepStatus::NotDone } else { StepStatus::Done },
         waits_for: None,
         summary: Some(handover.step_summary),
         output: Some(handover.step_output_markdown),
@@ -168,12 +170,12 @@ fn take_outcome(
     };
     let mut steps = task.steps.clone();
     if let Some(own) = steps.iter_mut().find(|step| step.number == number) {
-        own.clone_from(&done);
+        own.clone_from(&ended);
     }
     let (begun, wants, next) = begin_next(task, &steps, cx);
     Transition {
         wants: wants.into_iter().collect(),
-        rows: to_value(&Rows::StepDone { number, step: Box::new(done), begun }),
+        rows: to_value(&Rows::StepEnded { number, step: Box::new(ended), begun }),
         next,
         audience: outcome.audience,
     }
@@ -181,7 +183,7 @@ fn take_outcome(
 
 /// Has a model write the result. If it writes none that can be used, what the last step handed on is the result.
 async fn write_result(run: &WorkflowRun, task: &Task, cx: &WorkflowContext<'_>) -> Transition {
-    if !task.steps.iter().any(|step| step.status == StepStatus::Done) {
+    if task.steps.iter().all(|step| step.output.is_none()) {
         return fail(run, task, Rows::GaveUp, "every step was skipped".to_owned());
     }
     let marker = RunId(cx.ids.next()).short();
@@ -335,11 +337,11 @@ fn steps_of(plan: Plan) -> Vec<TaskStep> {
 /// before it. Of the others it knows the summaries, so what a step is told does not grow with the plan.
 fn begin_step(task: &Task, steps: &[TaskStep], step: &TaskStep, id: RunId) -> NewStep {
     let marker = id.short();
-    let last_done = |other: &&TaskStep| other.number < step.number && other.status == StepStatus::Done;
-    let previous: Vec<i16> = steps.iter().rfind(last_done).map(|other| other.number).into_iter().collect();
+    let is_before = |other: &&TaskStep| other.number < step.number && other.output.is_some();
+    let previous: Vec<i16> = steps.iter().rfind(is_before).map(|other| other.number).into_iter().collect();
     let after = if step.after.is_empty() { &previous[..] } else { &step.after[..] };
     let needed: Vec<&TaskStep> = steps.iter().filter(|other| after.contains(&other.number)).collect();
-    let known = steps.iter().filter(|other| other.status == StepStatus::Done);
+    let known = steps.iter().filter(|other| other.output.is_some());
     let provenance = known.clone().fold(task.provenance(), |all, step| all.merge(step.provenance.clone()));
     let audience = known.fold(Audience::Channel, |audience, step| audience.narrow(step.audience));
     let share = needed.len().max(1);
@@ -364,7 +366,12 @@ fn begin_step(task: &Task, steps: &[TaskStep], step: &TaskStep, id: RunId) -> Ne
         }
     }
     let told = task.about_turn(&marker).into_iter().chain([Turn::System { text }]).collect();
-    NewStep { id, words: task.note.clone(), told, audience, provenance }
+    // The title of a task made of a message is somebody else's words, which belong on no card that asks for a nod.
+    let label = match &task.about {
+        None => format!("your task {}, step {}", task.title, step.number),
+        Some(_) => format!("the task that you made of a message, step {}", step.number),
+    };
+    NewStep { id, label, words: task.note.clone(), told, audience, provenance }
 }
 
 /// Returns what a step handed on, for a model; where `share` steps are told, each has its part of the room.
@@ -378,7 +385,8 @@ fn handed_on(step: &TaskStep, share: usize, marker: &str) -> Option<String> {
         Provenance::Trusted => output,
         Provenance::Untrusted(_) => fence_untrusted(&output, &step.provenance.sources(), marker),
     };
-    Some(format!("Step {} handed on:\n{output}", step.number))
+    let mark = if step.status == StepStatus::NotDone { ", which was not done," } else { "" };
+    Some(format!("Step {}{mark} handed on:\n{output}", step.number))
 }
 
 fn cut_middle(text: &str, head: usize, tail: usize) -> String {

@@ -138,7 +138,11 @@ async fn examine(
     };
     let stated = |preview: Preview| {
         let preview = named.add_to(preview);
-        Preview { asked_by: asked_by::find(tool.spec(), &addressed, &preview, seen, state), ..preview }
+        Preview {
+            asked_by: asked_by::find(tool.spec(), &addressed, &preview, seen, state),
+            task: state.goal.as_ref().map(|step| step.label.clone()),
+            ..preview
+        }
     };
     match previewed.map(stated) {
         Ok(preview) => {

@@ -132,7 +132,7 @@ pub(crate) async fn write_workflow_run(
     if moved.execute(conn).await?.rows_affected() == 1 { Ok(()) } else { Err(sqlx::Error::RowNotFound) }
 }
 
-/// What the steps of a workflow's run did outside Nod.
+/// What a run and the steps below it did outside Nod.
 pub(crate) struct Actions {
     /// Whether one was asked for or begun.
     pub(crate) were_wanted: bool,
@@ -143,17 +143,17 @@ pub(crate) struct Actions {
 pub(crate) async fn load_actions(
     conn: &mut PgConnection,
     tenant: TenantId,
-    workflow: RunId,
+    run: RunId,
 ) -> sqlx::Result<Actions> {
     sqlx::query_as!(
         Actions,
-        r#"with steps as (select id from runs where tenant_id = $1 and parent_id = $2),
-             begun as (select e.status from effects e join steps s on e.run_id = s.id where e.tenant_id = $1)
+        r#"with acting as (select id from runs where tenant_id = $1 and (id = $2 or parent_id = $2)),
+             begun as (select e.status from effects e join acting r on e.run_id = r.id where e.tenant_id = $1)
          select exists (select 1 from begun)
-                 or exists (select 1 from approvals a join steps s on a.run_id = s.id where a.tenant_id = $1) as "were_wanted!",
+                 or exists (select 1 from approvals a join acting r on a.run_id = r.id where a.tenant_id = $1) as "were_wanted!",
              exists (select 1 from begun where status in ('started', 'done', 'unknown')) as "have_receipt!""#,
         tenant.0,
-        workflow.0
+        run.0
     )
     .fetch_one(conn)
     .await

@@ -232,8 +232,13 @@ impl<'a> Commit<'a> {
         };
         jobs::assert_lease(conn, self.claim).await?;
         let state = &self.run.state;
-        let outcome =
-            StepOutcome { result, audience: state.record_audience(), provenance: state.provenance.clone() };
+        let actions = sql::load_actions(conn, self.claim.tenant, self.run.id).await?;
+        let outcome = StepOutcome {
+            result,
+            audience: state.record_audience(),
+            provenance: state.provenance.clone(),
+            is_not_done: actions.were_wanted && !actions.have_receipt,
+        };
         let event = WorkflowEvent::StepEnded { step: self.run.id, outcome };
         workflow::notify(conn, self.claim.tenant, workflow, event, now).await
     }

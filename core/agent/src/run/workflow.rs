@@ -183,7 +183,11 @@ impl WorkflowCommit<'_> {
         state.audience = step.audience;
         state.provenance = step.provenance.clone();
         state.has_read_untrusted = step.provenance.is_untrusted();
-        state.goal = Some(StepGoal { workflow: registered.workflow.name().to_owned(), result: None });
+        state.goal = Some(StepGoal {
+            workflow: registered.workflow.name().to_owned(),
+            label: step.label.clone(),
+            result: None,
+        });
         let new = NewRun {
             id: step.id,
             parent: Some(run.id),

@@ -14,7 +14,8 @@ use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::tool::Principal;
 use nod_people::delivery::{self, NewDelivery};
 use nod_people::{ability, assistant_thread, attachment, people};
-use nod_requests::approval;
+use nod_requests::question::Reply;
+use nod_requests::{approval, question};
 use nod_store::ability::AddressedMessage;
 use nod_store::store;
 
@@ -27,6 +28,14 @@ pub(super) struct MessageEvent<'a> {
     pub(super) attachments: &'a [Attachment],
     /// The message that it replies to.
     pub(super) answers: Option<&'a str>,
+}
+
+impl MessageEvent<'_> {
+    /// Returns the message to which it replies in a DM: platforms without such replies have threads.
+    fn replied_to(&self) -> Option<&str> {
+        let thread = self.place.thread.as_deref().filter(|thread| *thread != self.message);
+        self.answers.or(thread).filter(|_| self.place.is_dm)
+    }
 }
 
 pub(super) async fn accept(
@@ -51,7 +60,7 @@ async fn accept_unknown(arrival: &InboundContext<'_>, words: &MessageEvent<'_>) 
     let (mut tx, known) = if addressed == Addressing::Unaddressed {
         // Most messages are not for Nod: acknowledged and not stored. Their keys stay unused, because a second event for
         // the same message may be addressed.
-        let known = sql::find_known(&mut conn, arrival.tenant, arrival.inbound, place).await?;
+        let known = sql::find_known(&mut conn, arrival.tenant, arrival.inbound, place, None).await?;
         let unheard = known.followed_conversation.is_none() || known.mention_only;
         if known.is_duplicate || unheard {
             return Ok(known.is_duplicate);
@@ -59,7 +68,8 @@ async fn accept_unknown(arrival: &InboundContext<'_>, words: &MessageEvent<'_>) 
         (store::begin_on(conn).await?, known)
     } else {
         let mut tx = store::begin_on(conn).await?;
-        let known = sql::find_known(&mut tx, arrival.tenant, arrival.inbound, place).await?;
+        let known =
+            sql::find_known(&mut tx, arrival.tenant, arrival.inbound, place, words.replied_to()).await?;
         if known.is_duplicate {
             return Ok(true);
         }
@@ -92,6 +102,20 @@ async fn accept_unknown(arrival: &InboundContext<'_>, words: &MessageEvent<'_>) 
             tx.commit().await?;
             return Ok(true);
         }
+        let mut refusal = None;
+        if let Some(question) = known.question.filter(|_| files.is_empty())
+            && arrival.may_be_served(&mut tx, person).await?
+        {
+            match question::handle_reply(&mut tx, arrival.tenant, question, text, person, arrival.now).await?
+            {
+                Reply::Taken => {
+                    tx.commit().await?;
+                    return Ok(true);
+                }
+                Reply::Refused(why) => refusal = Some(why),
+                Reply::TooLate => {}
+            }
+        }
         // A person who is known and not served is told so by a run.
         if let Some(handler) = arrival.core.abilities.message_handler(text)
             && arrival.may_be_served(&mut tx, person).await?
@@ -121,7 +145,7 @@ async fn accept_unknown(arrival: &InboundContext<'_>, words: &MessageEvent<'_>) 
             is_shared: shared,
             quoted_message: None,
             is_first_in_thread: joins,
-            prepared_answer: yes.reply.as_deref(),
+            prepared_answer: refusal.as_deref().or(yes.reply.as_deref()),
         };
         let run = start_run(arrival, &mut tx, &said).await?;
         approval::refresh_approved_card(&mut tx, tenant, &yes, now).await?;

@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 
 use nod_contract::chat::{ChannelRef, Inbound};
 use nod_contract::clock::Timestamp;
-use nod_contract::ids::{ConversationId, PersonId, TenantId};
+use nod_contract::ids::{ConversationId, PersonId, QuestionId, TenantId};
 use nod_people::delivery::sql::FOLLOW_MENTIONS_ONLY;
 pub(super) use nod_people::delivery::sql::mark_overheard;
 
@@ -19,6 +19,8 @@ pub(super) struct InboundLookup {
     pub(super) person: Option<PersonId>,
     /// In this channel only follow-ups that mention Nod are taken in.
     pub(super) mention_only: bool,
+    /// The author's open question of a task, if the message replies to it.
+    pub(super) question: Option<QuestionId>,
 }
 
 /// Reads without a lock, because most messages are not for Nod or arrived before.
@@ -27,6 +29,7 @@ pub(super) async fn find_known(
     tenant: TenantId,
     inbound: &Inbound,
     place: &ChannelRef,
+    replied_to: Option<&str>,
 ) -> sqlx::Result<InboundLookup> {
     let known = sqlx::query!(
         r#"select exists (
@@ -42,14 +45,21 @@ pub(super) async fn find_known(
                  where tenant_id = $1 and platform = $2 and workspace = $3 and user_ref = $6) as person, (
                  select ch.follow_mode from channels ch
                  where ch.tenant_id = $1 and ch.platform = $2 and ch.workspace = $3
-                   and ch.channel_ref = $4) as follow_mode"#,
+                   and ch.channel_ref = $4) as follow_mode, (
+                 select q.id from questions q
+                 join identities i on i.tenant_id = q.tenant_id and i.person_id = q.person_id
+                 join deliveries d on d.tenant_id = q.tenant_id and d.id = q.delivery_id
+                 where $8::text is not null and q.tenant_id = $1 and q.status = 'pending' and q.takes_words
+                   and i.platform = $2 and i.workspace = $3 and i.user_ref = $6 and d.platform = $2
+                   and d.posted_message->>'message' = $8 limit 1) as question"#,
         tenant.0,
         inbound.platform,
         inbound.workspace,
         place.channel,
         place.thread.as_deref().unwrap_or_default(),
         inbound.author.user,
-        inbound.dedup_key
+        inbound.dedup_key,
+        replied_to
     )
     .fetch_one(conn)
     .await?;
@@ -58,6 +68,7 @@ pub(super) async fn find_known(
         followed_conversation: known.followed.map(ConversationId),
         person: known.person.map(PersonId),
         mention_only: known.follow_mode.as_deref() == Some(FOLLOW_MENTIONS_ONLY),
+        question: known.question.map(QuestionId),
     })
 }
 

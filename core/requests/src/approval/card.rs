@@ -133,10 +133,11 @@ pub(super) fn by_whom(approval: &Approval) -> String {
     format!("Only {} can approve this.", approval.decider_name)
 }
 
-/// Says who decides, in these words, and until when.
+/// Says which task asks, who decides, in these words, and until when.
 pub(super) fn deadline(words: &str, approval: &Approval) -> Block {
+    let task = approval.preview.task.as_ref().map(|task| format!("Asked by {task}. "));
     Block::Deadline(Deadline {
-        words: format!("{words} Expires"),
+        words: format!("{}{words} Expires", task.unwrap_or_default()),
         at: approval.expires_at.timestamp(),
         text: local_time(approval.expires_at, &approval.zone),
     })

@@ -108,7 +108,8 @@ fn fields_cost(preview: &Preview) -> usize {
         FIELD + escaped_length(name) + escaped_length(value) + marks(value)
     };
     let asked_by = preview.asked_by.as_ref().map_or(0, |by| line_cost(&stopped::wish(preview, by)));
-    preview.fields.iter().map(field).sum::<usize>() + asked_by
+    let task = preview.task.as_deref().map_or(0, line_cost);
+    preview.fields.iter().map(field).sum::<usize>() + asked_by + task
 }
 
 /// The length as JSON in UTF-16: some platforms count the one, some the other.

@@ -75,6 +75,7 @@ pub async fn save(
                 are_recipients_named: was.are_recipients_named,
                 display_limit: was.display_limit,
                 asked_by: was.asked_by.clone().filter(|_| preview.recipients.iter().all(is_unknown)),
+                task: was.task.clone(),
                 unknown_recipients: unnamed,
                 is_organisation_account: was.is_organisation_account,
                 edited_from: was.edited_from.clone().or_else(|| Some(approval.digest.clone())),

@@ -83,6 +83,7 @@ pub(super) fn carry_over(newer: &mut Approval, older: &Approval, is_widened: boo
             never_written_to: newer.preview.never_written_to.clone(),
             unknown_recipients: newer.preview.unknown_recipients.clone(),
             asked_by: newer.preview.asked_by.clone(),
+            task: newer.preview.task.clone(),
             are_recipients_named: newer.preview.are_recipients_named,
             ..older.preview.clone()
         };

@@ -220,25 +220,64 @@ pub async fn handle_answer(
     if question.person != by {
         return Ok(InteractionResponse::ephemeral("This question is for someone else."));
     }
-    let words = values.get(ANSWER).map_or("", String::as_str).trim();
+    Ok(
+        match store_words(conn, tenant, &question, values.get(ANSWER).map_or("", String::as_str), now).await?
+        {
+            Reply::Taken => InteractionResponse::Ack,
+            Reply::Refused(why) => InteractionResponse::FormErrors(vec![FieldError::new(ANSWER, why)]),
+            Reply::TooLate => InteractionResponse::ephemeral("This was already answered."),
+        },
+    )
+}
+
+/// What became of an answer in words.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Reply {
+    Taken,
+    /// It cannot be an answer, for this reason.
+    Refused(String),
+    /// The question does not wait any more.
+    TooLate,
+}
+
+/// Handles a message that replies to a question.
+pub async fn handle_reply(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: QuestionId,
+    words: &str,
+    by: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<Reply> {
+    match sql::load(conn, tenant, id).await?.filter(|question| question.takes_words && question.person == by)
+    {
+        Some(question) => store_words(conn, tenant, &question, words, now).await,
+        None => Ok(Reply::TooLate),
+    }
+}
+
+async fn store_words(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    question: &sql::Question,
+    words: &str,
+    now: Timestamp,
+) -> sqlx::Result<Reply> {
+    let words = words.trim();
     let length = words.chars().count();
     if words.is_empty() {
-        return Ok(InteractionResponse::FormErrors(vec![FieldError::new(
-            ANSWER,
-            "Please write your answer.",
-        )]));
+        return Ok(Reply::Refused("Please write your answer.".to_owned()));
     }
     if length > MAX_ANSWER_CHARS {
         let why = format!("That is {length} characters long; the limit is {MAX_ANSWER_CHARS}.");
-        return Ok(InteractionResponse::FormErrors(vec![FieldError::new(ANSWER, why)]));
+        return Ok(Reply::Refused(why));
     }
     // The lane is locked before the row, in the same order as when a turn is stopped.
     runs::lock(conn, tenant, question.run).await?;
     let kept = json!({ "words": words });
-    if !store_answer(conn, tenant, &question, (&kept, words, &truncate(words, MAX_SHOWN_CHARS)), now).await? {
-        return Ok(InteractionResponse::ephemeral("This was already answered."));
-    }
-    Ok(InteractionResponse::Ack)
+    let shown = truncate(words, MAX_SHOWN_CHARS);
+    let is_taken = store_answer(conn, tenant, question, (&kept, words, &shown), now).await?;
+    Ok(if is_taken { Reply::Taken } else { Reply::TooLate })
 }
 
 /// Stores the choice, sends it to the run and updates the card. A choice beyond the last means none of them.

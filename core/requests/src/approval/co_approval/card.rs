@@ -95,6 +95,7 @@ pub(crate) fn seen_by_another(approval: &Approval, reader: &CoApprover) -> Appro
     };
     seen.preview.display_limit = reader.display_limit;
     seen.preview.asked_by = None;
+    seen.preview.task = None;
     seen
 }
 

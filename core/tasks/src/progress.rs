@@ -1,0 +1,43 @@
+//! Draws the card of a task from its rows, in the commit that has changed them.
+
+use sqlx::PgConnection;
+
+use crate::{Task, card, sql};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{DeliveryId, RunId, TenantId};
+use nod_people::delivery;
+
+/// Shows how far a task is. The lane of its card is locked after everything else; who changes a task holds the lane of its run
+/// or of its step, so no earlier drawing follows a later one.
+pub(crate) async fn show(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: RunId,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let Some(shown) = sql::load_shown(conn, tenant, id).await? else { return Ok(()) };
+    let mut card = card::progress(id, &shown.task, &shown.owner, shown.phase);
+    if shown.was_interrupted {
+        card.body.push(card::interruption());
+    }
+    delivery::update_card(conn, tenant, DeliveryId(shown.task.card), &card, now).await?;
+    if !shown.phase.is_open() {
+        close_notice(conn, tenant, id, &shown.task, now).await?;
+    }
+    Ok(())
+}
+
+/// Takes the buttons from the message of a step that failed.
+async fn close_notice(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: RunId,
+    task: &Task,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let Some(step) = task.failed_step() else { return Ok(()) };
+    let Some(notice) = step.notice else { return Ok(()) };
+    let settled = card::decided_step(step.number, "stopped");
+    delivery::update_card(conn, tenant, DeliveryId(notice), &settled, now).await?;
+    sql::take_notice(conn, tenant, id, step.number).await
+}
