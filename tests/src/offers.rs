@@ -16,7 +16,7 @@ const IN_MENU: u64 = 3;
 /// code of another chat, a page of the web).
 const TYPED_WORDS: [(&str, Option<&str>); 4] = [
     ("question", Some("what can you do?")),
-    ("what", Some("look at my mail")),
+    ("what", Some("what's new in my email?")),
     ("code", None),
     ("add", None),
 ];

@@ -99,6 +99,7 @@ mod streaming;
 mod talk;
 mod task_menu;
 mod tasks;
+mod tasks_said;
 mod tenants;
 mod terminal;
 mod thread_context;

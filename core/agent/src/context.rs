@@ -57,6 +57,11 @@ impl Workflows {
         Ok(Self(workflows.map(registered).collect::<Result<_, _>>()?))
     }
 
+    /// Returns the tools by which turns begin such work. No step has them.
+    pub fn begin_tools(&self) -> impl Iterator<Item = Tool> + '_ {
+        self.0.values().map(|registered| registered.workflow.begins_by())
+    }
+
     /// Returns the workflow with that name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&RegisteredWorkflow> {

@@ -438,8 +438,8 @@ impl AgentState {
         self.has_read_untrusted |= output.provenance.is_untrusted();
         self.provenance = self.provenance.clone().merge(output.provenance.clone());
         match &output.follow_up {
-            // A file is sent by the commit.
-            FollowUp::Nothing | FollowUp::File { .. } => {}
+            // The commit sends a file and begins work.
+            FollowUp::Nothing | FollowUp::File { .. } | FollowUp::Work { .. } => {}
             FollowUp::Draft(draft) => {
                 let was_open =
                     self.drafts.find(&draft.id).map(|open| (open.provenance.clone(), open.made_by_nod));

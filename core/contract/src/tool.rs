@@ -165,6 +165,8 @@ pub enum FollowUp {
         extension: String,
         text: String,
     },
+    /// Work of this workflow begins: what the person said in the turn is its wish.
+    Work { workflow: String },
     /// A part of what an ability keeps for its check of the answer: ids, handles and the query, no text of others.
     CheckPart { check: String, part: Value },
 }

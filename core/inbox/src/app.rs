@@ -366,7 +366,7 @@ pub(crate) fn assembled(parts: Dependencies) -> Result<App, StartError> {
     let abilities = Abilities::new(abilities, inbox::own_commands(), inbox::own_verbs())?;
     let tools: Vec<Tool> = abilities.tools().collect();
     let workflows = Workflows::new(abilities.workflows(), &tools)?;
-    let tools = Tools::new(tools)?;
+    let tools = Tools::new(tools.into_iter().chain(workflows.begin_tools()))?;
     let commands: Vec<CommandSpec> = abilities.commands().collect();
     let requests = Requests { chat: chat.clone(), tools, policy: settings.policy };
     let hooks =

@@ -36,6 +36,21 @@ pub trait Workflow: Send + Sync {
     /// What all its steps are told, and the tool by which one ends.
     fn goal(&self) -> Goal;
 
+    /// The tool by which a turn of a conversation begins such work. It leaves
+    /// [`FollowUp::Work`](nod_contract::tool::FollowUp::Work).
+    fn begins_by(&self) -> Tool;
+
+    /// Begins a run, in the commit of the turn that called that tool.
+    ///
+    /// # Errors
+    /// If the database does not answer; nothing is committed then.
+    async fn begin(
+        &self,
+        conn: &mut PgConnection,
+        request: &WorkRequest<'_>,
+        now: Timestamp,
+    ) -> sqlx::Result<()>;
+
     /// Loads what its next node needs.
     ///
     /// # Errors
@@ -73,6 +88,15 @@ pub trait Workflow: Send + Sync {
         rows: &Value,
         now: Timestamp,
     ) -> sqlx::Result<()>;
+}
+
+/// What a person wants done.
+pub struct WorkRequest<'a> {
+    pub tenant: TenantId,
+    /// Where they said it.
+    pub conversation: ConversationId,
+    pub person: PersonId,
+    pub words: &'a str,
 }
 
 /// What the steps of a workflow are for.

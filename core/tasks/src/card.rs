@@ -4,6 +4,7 @@ use crate::plan::TaskResult;
 use crate::{MAX_WISH_CHARS, StepStatus, Task, TaskStep};
 use nod_contract::card::{Action, Block, Button, Card, OnClick, Style};
 use nod_contract::ids::{DeliveryId, RunId, named_lane_id};
+use nod_contract::privacy::Audience;
 use nod_contract::text::group_digits;
 
 /// The kinds of the buttons of tasks.
@@ -50,11 +51,16 @@ pub(crate) fn begun_card(title: &str, is_cut: bool) -> Card {
     Card::from_markdown(text).with_block(Block::Fields(vec![("Task".to_owned(), title.to_owned())]))
 }
 
-/// Draws the card that shows how far a task is.
-pub(crate) fn progress(run: RunId, task: &Task, owner: &str, phase: Phase) -> Card {
-    let mut body = vec![Block::Note(first_line(task, owner, phase))];
+/// Draws the card that shows how far a task is. Where others read it too, what only its owner may read is left out.
+pub(crate) fn progress(run: RunId, task: &Task, (owner, is_shared): (&str, bool), phase: Phase) -> Card {
+    let mut body = vec![Block::Note(first_line(task, (owner, is_shared), phase))];
+    let of_all = |step: &TaskStep| {
+        let is_private = is_shared && step.audience != Audience::Channel;
+        TaskStep { summary: step.summary.clone().filter(|_| !is_private), ..step.clone() }
+    };
     if !task.steps.is_empty() {
-        body.push(Block::Literal(plan_lines(&task.steps, None)));
+        let steps: Vec<TaskStep> = task.steps.iter().map(of_all).collect();
+        body.push(Block::Literal(plan_lines(&steps, None)));
     }
     let button = match phase.is_open() {
         true => stop_button(run),
@@ -69,7 +75,7 @@ pub(crate) fn progress(run: RunId, task: &Task, owner: &str, phase: Phase) -> Ca
     }
 }
 
-fn first_line(task: &Task, owner: &str, phase: Phase) -> String {
+fn first_line(task: &Task, (owner, is_shared): (&str, bool), phase: Phase) -> String {
     let count = task.steps.len();
     let done = task.count_done();
     let steps = if count == 1 { "1 step".to_owned() } else { format!("{count} steps") };
@@ -98,11 +104,15 @@ fn first_line(task: &Task, owner: &str, phase: Phase) -> String {
             let current = task.steps.iter().find(is_current);
             let number = current.map_or(done, |step| usize::try_from(step.number).unwrap_or_default());
             let waits = match current.and_then(|step| step.waits_for.as_deref()) {
-                Some("approval") => " · Waits for your nod, in the message below.",
-                Some("answer") => " · Waits for your answer, in the message below.",
-                Some("account") => " · Waits for your account, see the message below.",
-                _ if task.failed_step().is_some() => " · It did not work: see the message below.",
-                _ => "",
+                Some(_) if is_shared => format!(" · Waits for {owner}."),
+                Some("approval") => " · Waits for your nod, in the message below.".to_owned(),
+                Some("answer") => " · Waits for your answer, in the message below.".to_owned(),
+                Some("account") => " · Waits for your account, see the message below.".to_owned(),
+                _ if task.failed_step().is_some() && is_shared => {
+                    format!(" · It did not work, and {owner} decides how to go on.")
+                }
+                _ if task.failed_step().is_some() => " · It did not work: see the message below.".to_owned(),
+                _ => String::new(),
             };
             let percent = (done * 100).checked_div(count).unwrap_or_default();
             format!("{owner}'s task · step {number} of {count} · {} {percent} %{waits}", bar(done, count))

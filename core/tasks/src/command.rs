@@ -8,8 +8,9 @@ use crate::card::{self, Phase};
 use crate::{MAX_TITLE_CHARS, MAX_WISH_CHARS, PLAN, TASK, Task, list, sql};
 use nod_contract::card::{Card, truncate};
 use nod_contract::chat::InteractionResponse;
+use nod_contract::clock::Timestamp;
 use nod_contract::command::{CommandOption, CommandSpec, Takes};
-use nod_contract::ids::{ConversationId, DeliveryId, RunId, named_lane_id};
+use nod_contract::ids::{ConversationId, DeliveryId, PersonId, RunId, TenantId, named_lane_id};
 use nod_people::context::Chat;
 use nod_people::delivery::{self, NewDelivery};
 use nod_people::{ability, people};
@@ -59,13 +60,13 @@ impl Command for Begin {
         let new = NewTask { id: self.0.id(), title: title(wish), note: wish.to_owned(), about: None };
         if asker.place.is_dm {
             let here = ability::find_or_create_conversation(&self.0, conn, asker, asker.thread()).await?;
-            begin(&self.0, conn, asker, here, new).await?;
+            begin(&self.0, conn, (asker.tenant, here, asker.person), new, asker.now).await?;
             return Ok(InteractionResponse::Ack);
         }
         // It works with their own mail, and Nod need not be a member of the channel.
         let private = ability::find_or_create_private_conversation(&self.0, conn, asker).await?;
         let begun = card::begun_card(&new.title, false);
-        begin(&self.0, conn, asker, private, new).await?;
+        begin(&self.0, conn, (asker.tenant, private, asker.person), new, asker.now).await?;
         Ok(InteractionResponse::Ephemeral(begun))
     }
 }
@@ -93,7 +94,8 @@ pub(crate) async fn begin_again(
         return Ok(InteractionResponse::Ephemeral(refusal));
     }
     let Task { title, note, about, .. } = sql::load(conn, asker.tenant, ended).await?;
-    begin(core, conn, asker, conversation, NewTask { id, title, note, about }).await?;
+    let new = NewTask { id, title, note, about };
+    begin(core, conn, (asker.tenant, conversation, asker.person), new, asker.now).await?;
     Ok(InteractionResponse::Ack)
 }
 
@@ -118,11 +120,10 @@ pub(crate) fn title(wish: &str) -> String {
 pub(crate) async fn begin(
     core: &Chat,
     conn: &mut PgConnection,
-    asker: &Asker<'_>,
-    conversation: ConversationId,
+    (tenant, conversation, person): (TenantId, ConversationId, PersonId),
     new: NewTask,
+    now: Timestamp,
 ) -> sqlx::Result<()> {
-    let Asker { tenant, person, now, .. } = *asker;
     let id = new.id;
     let task = Task {
         title: new.title,
@@ -138,7 +139,7 @@ pub(crate) async fn begin(
     let venue = delivery::sql::load_location(conn, tenant, conversation).await?;
     let owner = people::sql::load(conn, tenant, person).await?;
     let owner = owner.as_ref().map_or("Somebody", |person| person.display_name());
-    let card = card::progress(id, &task, owner, Phase::Planning);
+    let card = card::progress(id, &task, (owner, !venue.is_private_location()), Phase::Planning);
     let delivery = NewDelivery {
         id: DeliveryId(task.card),
         conversation,

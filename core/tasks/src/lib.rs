@@ -8,6 +8,7 @@ mod buttons;
 mod card;
 mod command;
 mod create_file;
+mod create_task;
 mod failed_step;
 mod finish_step;
 mod job;

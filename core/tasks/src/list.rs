@@ -33,13 +33,17 @@ pub(crate) fn card(open: &[OpenTask], typed: &str) -> Card {
     }
 }
 
-/// Says why no further task can be begun; `None` if one can.
-pub(crate) fn refusal(open: &[OpenTask]) -> Option<Card> {
-    let text = format!("You have {MAX_OPEN_TASKS} tasks open already. Nothing was begun.");
-    is_full(open).then(|| Card::from_markdown(text).with_block(lines(open)))
+/// Says why no further task can be begun.
+pub(crate) fn too_many() -> String {
+    format!("You have {MAX_OPEN_TASKS} tasks open already. Nothing was begun.")
 }
 
-fn is_full(open: &[OpenTask]) -> bool {
+/// Says so, with the tasks; `None` if one can.
+pub(crate) fn refusal(open: &[OpenTask]) -> Option<Card> {
+    is_full(open).then(|| Card::from_markdown(too_many()).with_block(lines(open)))
+}
+
+pub(crate) fn is_full(open: &[OpenTask]) -> bool {
     i64::try_from(open.len()).is_ok_and(|count| count >= MAX_OPEN_TASKS)
 }
 

@@ -61,7 +61,8 @@ impl MenuEntry for FromMessage {
             }),
         };
         let begun = card::begun_card(&new.title, is_cut);
-        command::begin(&self.0, conn, asker, conversation, new).await?;
+        let begins = (asker.tenant, conversation, asker.person);
+        command::begin(&self.0, conn, begins, new, asker.now).await?;
         Ok(InteractionResponse::Ephemeral(begun))
     }
 }

@@ -16,7 +16,7 @@ pub(crate) async fn show(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let Some(shown) = sql::load_shown(conn, tenant, id).await? else { return Ok(()) };
-    let mut card = card::progress(id, &shown.task, &shown.owner, shown.phase);
+    let mut card = card::progress(id, &shown.task, (&shown.owner, shown.is_shared), shown.phase);
     if shown.was_interrupted {
         card.body.push(card::interruption());
     }

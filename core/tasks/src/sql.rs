@@ -38,6 +38,8 @@ pub(crate) struct ShownTask {
     pub(crate) task: Task,
     pub(crate) owner: String,
     pub(crate) phase: Phase,
+    /// Whether others read its card too.
+    pub(crate) is_shared: bool,
     /// Whether Nod died while it worked on it.
     pub(crate) was_interrupted: bool,
 }
@@ -128,8 +130,10 @@ pub(crate) async fn load_shown(
     let row = sqlx::query!(
         r#"select r.status, r.node, exists (select 1 from runs i where i.tenant_id = t.tenant_id
                  and (i.id = t.id or i.parent_id = t.id) and i.interrupted_version is not null) as "was_interrupted!",
-             coalesce(nullif(p.full_name, ''), nullif(p.name, ''), 'Somebody') as "owner!"
+             coalesce(nullif(p.full_name, ''), nullif(p.name, ''), 'Somebody') as "owner!",
+             not v.is_dm and v.private_with is null as "is_shared!"
          from tasks t
+         join conversation_locations v on v.tenant_id = t.tenant_id and v.conversation = t.conversation_id
          join runs r on r.tenant_id = t.tenant_id and r.id = t.id
          join people p on p.tenant_id = t.tenant_id and p.id = t.person_id
          where t.tenant_id = $1 and t.id = $2"#,
@@ -151,6 +155,7 @@ pub(crate) async fn load_shown(
         task: load(conn, tenant, id).await?,
         owner: row.owner,
         phase,
+        is_shared: row.is_shared,
         was_interrupted: row.was_interrupted,
     }))
 }
@@ -353,6 +358,8 @@ pub(crate) struct Asker {
     /// The title of its task.
     pub(crate) title: String,
     pub(crate) step: i16,
+    /// Whether others read the task's place too.
+    pub(crate) is_shared: bool,
     /// How many questions the task has asked.
     pub(crate) questions: i64,
 }
@@ -365,12 +372,13 @@ pub(crate) async fn find_asker(
 ) -> sqlx::Result<Option<Asker>> {
     sqlx::query_as!(
         Asker,
-        r#"select t.title, s.number as step, (
+        r#"select t.title, s.number as step, not v.is_dm and v.private_with is null as "is_shared!", (
              select count(*) from runs o join questions q on q.tenant_id = o.tenant_id and q.run_id = o.id
              where o.tenant_id = s.tenant_id and o.parent_id = s.task_id and q.takes_words) as "questions!"
          from task_steps s
          join runs r on r.tenant_id = s.tenant_id and r.id = s.run_id and r.parent_id = s.task_id
          join tasks t on t.tenant_id = s.tenant_id and t.id = s.task_id
+         join conversation_locations v on v.tenant_id = t.tenant_id and v.conversation = t.conversation_id
          where s.tenant_id = $1 and s.run_id = $2"#,
         tenant.0,
         step.0

@@ -7,12 +7,13 @@ use serde::Deserialize;
 use serde_json::Value;
 use sqlx::PgConnection;
 
+use crate::command::NewTask;
 use crate::finish_step::{self, Handover};
 use crate::plan::{self, Plan, TaskResult};
 use crate::sql::{self, Rows};
 use crate::{
-    FINALISE, PLAN, STEPS, StepStatus, TASK, Task, TaskStep, ask_user, card, command, create_file, job,
-    progress,
+    FINALISE, PLAN, STEPS, StepStatus, TASK, Task, TaskStep, ask_user, card, command, create_file,
+    create_task, job, progress,
 };
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, RunId};
@@ -20,11 +21,12 @@ use nod_contract::model::{CompletionRequest, ModelError, Tier, Turn};
 use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::prompt::{PromptText, SystemPrompt};
 use nod_contract::text::fence_untrusted;
+use nod_contract::tool::Tool;
 use nod_people::context::Chat;
 use nod_store::jobs::WorkError;
 use nod_store::workflow::{
-    Goal, NewStep, Next, StepOutcome, StepResult, Transition, Want, Workflow, WorkflowContext, WorkflowEvent,
-    WorkflowRun,
+    Goal, NewStep, Next, StepOutcome, StepResult, Transition, Want, WorkRequest, Workflow, WorkflowContext,
+    WorkflowEvent, WorkflowRun,
 };
 use nod_when::when::local_time;
 
@@ -57,6 +59,22 @@ impl Workflow for Tasks {
             tools: vec![ask_user::tool(&self.0), create_file::tool()],
             ends_by: finish_step::tool(),
         }
+    }
+
+    fn begins_by(&self) -> Tool {
+        create_task::tool(&self.0)
+    }
+
+    async fn begin(
+        &self,
+        conn: &mut PgConnection,
+        request: &WorkRequest<'_>,
+        now: Timestamp,
+    ) -> sqlx::Result<()> {
+        let WorkRequest { tenant, conversation, person, words } = *request;
+        let new =
+            NewTask { id: self.0.id(), title: command::title(words), note: words.to_owned(), about: None };
+        command::begin(&self.0, conn, (tenant, conversation, person), new, now).await
     }
 
     async fn load(&self, conn: &mut PgConnection, run: &WorkflowRun) -> sqlx::Result<Value> {

@@ -48,6 +48,7 @@ pub(super) fn answer(request: &Value) -> Answer {
 fn route(asked: &RequestContext<'_>, request: &Value) -> Value {
     let list = documents::find_list(&asked.text);
     let (intent, tool) = match &asked.intent {
+        _ if tasks::is_wish(&asked.text) => ("tool", Some("create_task")),
         Intent::Send(_) => ("tool", Some("gmail_send_email")),
         Intent::Draft(_) => ("tool", Some("gmail_create_draft")),
         Intent::List => ("tool", Some("gmail_list_recent")),

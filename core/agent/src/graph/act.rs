@@ -75,8 +75,12 @@ async fn call(
                 &output,
                 &content(&output, &with.scope.invocation.short()),
             );
-            if let FollowUp::File { stem, extension, text } = output.follow_up {
-                emits.push(NodeOutput::File { stem, extension, text, audience: state.audience });
+            match output.follow_up {
+                FollowUp::File { stem, extension, text } => {
+                    emits.push(NodeOutput::File { stem, extension, text, audience: state.audience });
+                }
+                FollowUp::Work { workflow } => emits.push(NodeOutput::Work { workflow }),
+                _ => {}
             }
         }
         Err(fault) => {

@@ -88,6 +88,8 @@ pub(crate) enum NodeOutput {
     Message { card: Card, audience: Audience },
     /// A file to its audience.
     File { stem: String, extension: String, text: String, audience: Audience },
+    /// Work of this workflow, on what the person said.
+    Work { workflow: String },
     /// A request for an approval.
     ApprovalRequest {
         approval: ApprovalId,

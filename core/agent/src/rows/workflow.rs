@@ -20,6 +20,8 @@ pub(crate) struct LoadedWorkflowRun {
     pub(crate) person: Person,
     pub(crate) platform: String,
     pub(crate) workspace: String,
+    /// Whether others read the conversation too.
+    pub(crate) is_shared: bool,
     pub(crate) version: i32,
     /// Whether it has not ended.
     pub(crate) is_active: bool,
@@ -32,7 +34,8 @@ pub(crate) async fn load_workflow_run(
     id: RunId,
 ) -> sqlx::Result<Option<LoadedWorkflowRun>> {
     let row = sqlx::query!(
-        r#"select r.workflow, r.parent_id, r.node, r.version, v.platform as "platform!", v.workspace as "workspace!", r.status in ('queued', 'running', 'waiting') as "is_active!",
+        r#"select r.workflow, r.parent_id, r.node, r.version, v.platform as "platform!", v.workspace as "workspace!",
+             not v.is_dm and v.private_with is null as "is_shared!", r.status in ('queued', 'running', 'waiting') as "is_active!",
              r.conversation_id, r.trace_id, to_jsonb(p) || jsonb_build_object('membership', coalesce(i.membership, 'unknown'),
                  'zone', coalesce(h.zone, p.zone)) as "person!: Json<PersonRow>"
          from runs r
@@ -54,6 +57,7 @@ pub(crate) async fn load_workflow_run(
             parent: row.parent_id.map(RunId),
             platform: row.platform,
             workspace: row.workspace,
+            is_shared: row.is_shared,
             version: row.version,
             is_active: row.is_active,
             run: WorkflowRun {

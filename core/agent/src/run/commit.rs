@@ -30,7 +30,7 @@ use nod_store::hooks::StepMoved;
 use nod_store::jobs::{Claim, WorkError, commit_and_begin, sql as jobs};
 use nod_store::runs::RunJob;
 use nod_store::steps::StepRecord;
-use nod_store::workflow::{self, StepOutcome, WorkflowEvent};
+use nod_store::workflow::{self, StepOutcome, WorkRequest, WorkflowEvent};
 
 /// Everything that a run produced since its last commit.
 pub(super) struct Commit<'a> {
@@ -305,6 +305,17 @@ impl<'a> Commit<'a> {
                     OutgoingFile { name: format!("{stem}-{}.{extension}", id.short()), text: text.clone() };
                 let words = placeholder_card(format!("Here is {stem}.{extension}."));
                 self.outbox().post_file(conn, id, (&words, &file), *audience, now).await
+            }
+            NodeOutput::Work { workflow } => {
+                let registered = self.core.workflows.get(workflow).ok_or("no such workflow")?;
+                let run = &self.run;
+                let request = WorkRequest {
+                    tenant: self.claim.tenant,
+                    conversation: run.conversation,
+                    person: run.person,
+                    words: run.state.user_message(),
+                };
+                Ok(registered.workflow.begin(conn, &request, now).await?)
             }
             // Written after the messages.
             NodeOutput::CheckRows { .. } => Ok(()),

@@ -60,7 +60,14 @@ pub async fn advance(
         };
         let mut records = cx.take_records();
         records.push(StepRecord::of_node(&row.run.node, started, core.now()));
-        let commit = WorkflowCommit { core, claim, registered, run: &row.run, version: row.version };
+        let commit = WorkflowCommit {
+            core,
+            claim,
+            registered,
+            run: &row.run,
+            is_shared: row.is_shared,
+            version: row.version,
+        };
         if commit.write(&transition, &records, event.is_some()).await? {
             return Ok(());
         }
@@ -84,6 +91,7 @@ struct WorkflowCommit<'a> {
     claim: &'a Claim,
     registered: &'a RegisteredWorkflow,
     run: &'a WorkflowRun,
+    is_shared: bool,
     version: i32,
 }
 
@@ -158,7 +166,7 @@ impl WorkflowCommit<'_> {
                     conversation: run.conversation,
                     person: run.principal.person,
                     name: &run.principal.name,
-                    is_shared: !venue.is_private_location(),
+                    is_shared: self.is_shared,
                 };
                 let TruncatedAnswer { mut card, whole } = long::truncate_answer(card);
                 if is_result && claims_too_much(conn, run, &card).await? {
@@ -178,7 +186,7 @@ impl WorkflowCommit<'_> {
         now: Timestamp,
     ) -> Result<(), WorkError> {
         let Self { core, run, registered, .. } = self;
-        let mut state = AgentState::new(run.principal.clone(), false, &step.words);
+        let mut state = AgentState::new(run.principal.clone(), self.is_shared, &step.words);
         state.turns.extend(step.told.iter().cloned());
         state.audience = step.audience;
         state.provenance = step.provenance.clone();

@@ -103,6 +103,7 @@ pub async fn close_after_effect(
             | FollowUp::MailThread(_)
             | FollowUp::CheckPart { .. }
             | FollowUp::File { .. }
+            | FollowUp::Work { .. }
             | FollowUp::Outcome(_) => Ok(()),
         },
         Err(fault) => match worked_on {

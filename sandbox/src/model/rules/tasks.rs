@@ -54,6 +54,11 @@ pub(super) fn plan(wish: &str) -> Value {
     json!({ "planSteps": steps.take(10).collect::<Vec<_>>() })
 }
 
+/// Returns whether it asks for several things, one after another.
+pub(super) fn is_wish(text: &str) -> bool {
+    text.contains(", then ") && plan(text)["planSteps"].as_array().is_some_and(|steps| steps.len() > 1)
+}
+
 fn capitalised(text: &str) -> String {
     let mut letters = text.trim_end_matches('.').chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
