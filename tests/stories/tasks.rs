@@ -186,6 +186,7 @@ async fn a_wish_that_nobody_can_plan_is_one_step(platform: Platform) {
             nod: # Find it
               · Ana Silva's task · Done · 1 step
               ✓ 1 Find it — It is here.
+              · I could not make a plan, so all of it is one step.
               [Run again]
             nod: # Done: Find it
               It is here.
@@ -238,11 +239,16 @@ async fn open_tasks_are_listed(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(said.replace('`', ""), @r"
             (ana only) nod: # Your open tasks
-            Compare the offers and tell Bo which to take: step 2 of 2 waits for your nod
-            Plan the summer party: step 1 of 2 waits for your answer
+            1. Compare the offers and tell Bo which to take: step 2 of 2 waits for your nod
+            [Stop 1]
+            2. Plan the summer party: step 1 of 2 waits for your answer
+            [Stop 2]
             Tell me what you want done: /nod task ….
         ");
     }
+    world.click_newest_ephemeral("ana", "Stop 2").await;
+    let said = world.run_command("ana", "dm:ana", "task").await;
+    assert!(!said.contains("Plan the summer party") && said.contains("Stop 1"), "{said}");
     let others = world.run_command("bo", "dm:bo", "task").await;
     assert!(others.contains("You have no open task."), "{others}");
     world.discard().await;

@@ -13,6 +13,8 @@ on_each_platform!(
     what_a_task_in_a_channel_reads_in_a_mailbox_is_its_owners,
     a_fourth_task_is_not_begun_by_a_sentence,
     a_step_begins_no_task,
+    no_model_with_tools_begins_a_task,
+    who_asks_which_tasks_there_are_begins_none,
 );
 
 /// The router will take the next sentence for a task.
@@ -174,6 +176,31 @@ async fn a_fourth_task_is_not_begun_by_a_sentence(platform: Platform) {
     world.discard().await;
 }
 
+async fn count_tasks(world: &World) -> i64 {
+    sqlx::query_scalar("select count(*) from tasks").fetch_one(&world.pool).await.unwrap()
+}
+
+async fn no_model_with_tools_begins_a_task(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.script_model("tool", [Answer::tool("create_task", json!({})), Answer::text("I can't.")]);
+    world.say("ana", "dm:ana", "what's waiting for me?").await;
+    assert!(world.read_new("dm:ana").contains("I can't."));
+    assert_eq!(count_tasks(&world).await, 0);
+    let offered = world.model.list_reasoner_requests();
+    assert!(offered.iter().all(|asked| !asked["tools"].to_string().contains("create_task")));
+    world.finish().await;
+}
+
+async fn who_asks_which_tasks_there_are_begins_none(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.model.router_will(Answer::json(&json!({ "intent": "metadata", "tool": "create_task" })));
+    world.model.will(Answer::text("Type /nod task."));
+    world.say("ana", "dm:ana", "which tasks do I have?").await;
+    assert!(world.read_new("dm:ana").contains("Type /nod task."));
+    assert_eq!(count_tasks(&world).await, 0);
+    world.finish().await;
+}
+
 async fn a_step_begins_no_task(platform: Platform) {
     let mut world = World::new_on(platform).await;
     plan(&world, &["Look"]);
@@ -182,8 +209,7 @@ async fn a_step_begins_no_task(platform: Platform) {
     result(&world, "It is found.", "It is here.");
     world.run_command("ana", "dm:ana", "task find it").await;
     assert!(world.read_new("dm:ana").contains("✓ 1 Look — Found."));
-    let tasks: i64 = sqlx::query_scalar("select count(*) from tasks").fetch_one(&world.pool).await.unwrap();
-    assert_eq!(tasks, 1);
+    assert_eq!(count_tasks(&world).await, 1);
     let offered = world.model.all_requests();
     let of_steps = offered.iter().filter(|asked| asked.to_string().contains("finish_step"));
     assert!(of_steps.clone().count() > 0);

@@ -2,8 +2,10 @@
 
 use nod_sandbox::model::Answer;
 use nod_tests::{Terminal, World};
+use serde_json::json;
 
 use crate::mail::late_mail_call;
+use crate::tasks::{finish, plan, result};
 
 const NOD: &str = env!("CARGO_BIN_EXE_nod-under-test");
 
@@ -109,6 +111,23 @@ async fn control_c_stops_the_turn_and_not_the_program() {
     terminal.wait_for_text("I'm not working on anything").await;
     terminal.type_line("/help").await;
     terminal.wait_for_text("connect google").await;
+    assert!(terminal.close().await.success());
+    world.discard().await;
+}
+
+#[tokio::test]
+async fn a_task_asks_and_brings_its_result() {
+    let (world, mut terminal) = with_terminal().await;
+    plan(&world, &["Ask for the date"]);
+    world.model.will(Answer::tool("ask_user", json!({ "question": "Which date?", "options": ["12 March"] })));
+    terminal.type_line("/task plan the party").await;
+    terminal.wait_for_text("Which date?").await;
+    terminal.wait_for_text("Something else").await;
+    world.model.will(finish("It is the 12th.", "The party is on 12 March."));
+    result(&world, "It is the 12th.", "The party is on 12 March.");
+    terminal.click("12 March").await;
+    terminal.wait_for_text("Which date? → 12 March").await;
+    terminal.wait_for_text("Done: Plan the party").await;
     assert!(terminal.close().await.success());
     world.discard().await;
 }

@@ -1,6 +1,6 @@
 //! What people read of a task.
 
-use crate::plan::TaskResult;
+use crate::plan::{TaskResult, UNPLANNED};
 use crate::{MAX_WISH_CHARS, StepStatus, Task, TaskStep};
 use nod_contract::card::{Action, Block, Button, Card, OnClick, Style};
 use nod_contract::ids::{DeliveryId, RunId, named_lane_id};
@@ -34,8 +34,9 @@ fn button(label: &str, style: Style, action: Action) -> Button {
     Button { label: label.to_owned(), style, on_click: OnClick::Action(action) }
 }
 
-fn stop_button(run: RunId) -> Button {
-    button("Stop", Style::Danger, Action::new("stop_run", run))
+/// Returns the button that stops a task.
+pub(crate) fn stop_button(label: &str, run: RunId) -> Button {
+    button(label, Style::Danger, Action::new("stop_run", run))
 }
 
 /// Says that a task was begun in the direct messages. Its title can be somebody else's words, so nothing in it is formatted.
@@ -62,8 +63,11 @@ pub(crate) fn progress(run: RunId, task: &Task, (owner, is_shared): (&str, bool)
         let steps: Vec<TaskStep> = task.steps.iter().map(of_all).collect();
         body.push(Block::Literal(plan_lines(&steps, None)));
     }
+    if task.steps.iter().any(|step| step.detail == UNPLANNED) {
+        body.push(Block::Note("I could not make a plan, so all of it is one step.".to_owned()));
+    }
     let button = match phase.is_open() {
-        true => stop_button(run),
+        true => stop_button("Stop", run),
         false => button("Run again", Style::Plain, Action::new(RUN_AGAIN, run)),
     };
     Card {
@@ -176,7 +180,7 @@ pub(crate) fn failed_step(
         buttons: vec![
             button("Try this step again", Style::Primary, Action::new(TRY_STEP_AGAIN, notice)),
             button("Skip it", Style::Plain, Action::new(SKIP_STEP, notice)),
-            stop_button(run),
+            stop_button("Stop", run),
         ],
         ..Card::default()
     }

@@ -1,10 +1,14 @@
 //! The open tasks of a person, where `task` without words lists them and where no more can be begun.
 
+use crate::card::stop_button;
 use crate::{FINALISE, MAX_OPEN_TASKS, PLAN};
-use nod_contract::card::{Block, Card};
+use nod_contract::card::{Block, Card, Row};
+use nod_contract::ids::RunId;
+use uuid::Uuid;
 
 /// A task that has not ended.
 pub(crate) struct OpenTask {
+    pub(crate) id: Uuid,
     pub(crate) title: String,
     /// The node of its run.
     pub(crate) node: String,
@@ -28,7 +32,7 @@ pub(crate) fn card(open: &[OpenTask], typed: &str) -> Card {
     };
     Card {
         title: Some("Your open tasks".to_owned()),
-        body: vec![lines(open), Block::Markdown(begin)],
+        body: lines(open).chain([Block::Markdown(begin)]).collect(),
         ..Card::default()
     }
 }
@@ -40,7 +44,7 @@ pub(crate) fn too_many() -> String {
 
 /// Says so, with the tasks; `None` if one can.
 pub(crate) fn refusal(open: &[OpenTask]) -> Option<Card> {
-    is_full(open).then(|| Card::from_markdown(too_many()).with_block(lines(open)))
+    is_full(open).then(|| lines(open).fold(Card::from_markdown(too_many()), Card::with_block))
 }
 
 pub(crate) fn is_full(open: &[OpenTask]) -> bool {
@@ -48,9 +52,11 @@ pub(crate) fn is_full(open: &[OpenTask]) -> bool {
 }
 
 /// A title can be the words of somebody else's message, so nothing in it is formatted.
-fn lines(open: &[OpenTask]) -> Block {
-    let line = |task: &OpenTask| format!("{}: {}", task.title, describe_progress(task));
-    Block::Literal(open.iter().map(line).collect::<Vec<_>>().join("\n"))
+fn lines(open: &[OpenTask]) -> impl Iterator<Item = Block> + '_ {
+    open.iter().zip(1..).map(|(task, number)| {
+        let line = format!("{number}. {}: {}", task.title, describe_progress(task));
+        Block::Row(Row::new(line, vec![stop_button(&format!("Stop {number}"), RunId(task.id))]))
+    })
 }
 
 fn describe_progress(task: &OpenTask) -> String {
@@ -78,7 +84,8 @@ mod tests {
         let at = |node: &str, step: Option<i16>, waits_for: Option<&str>| {
             let waits_for = waits_for.map(str::to_owned);
             let (title, node) = ("Look".to_owned(), node.to_owned());
-            describe_progress(&OpenTask { title, node, steps: 4, step, has_failed: false, waits_for })
+            let id = Uuid::nil();
+            describe_progress(&OpenTask { id, title, node, steps: 4, step, has_failed: false, waits_for })
         };
         assert_eq!(at("plan", None, None), "planning");
         assert_eq!(at("steps", Some(2), None), "step 2 of 4");

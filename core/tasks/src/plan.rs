@@ -8,6 +8,8 @@ use nod_contract::card::truncate;
 
 /// The most steps of a plan.
 const MAX_STEPS: usize = 10;
+/// The detail of the one step where no plan could be made.
+pub(crate) const UNPLANNED: &str = "No plan could be made, so this step is the whole wish.";
 const MAX_DETAIL_CHARS: usize = 400;
 const MAX_SUMMARY_CHARS: usize = 300;
 const MAX_RESULT_CHARS: usize = 20_000;
@@ -98,9 +100,8 @@ pub(crate) fn parse_plan(text: &str) -> Result<Plan, String> {
 
 /// Makes the wish itself the only step.
 pub(crate) fn one_step(title: &str) -> Plan {
-    Plan {
-        plan_steps: vec![PlannedStep { step: title.to_owned(), detail: String::new(), after: Vec::new() }],
-    }
+    let detail = UNPLANNED.to_owned();
+    Plan { plan_steps: vec![PlannedStep { step: title.to_owned(), detail, after: Vec::new() }] }
 }
 
 /// Reads a result; the error is for the model.

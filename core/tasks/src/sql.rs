@@ -168,7 +168,7 @@ pub(crate) async fn list_open(
 ) -> sqlx::Result<Vec<OpenTask>> {
     sqlx::query_as!(
         OpenTask,
-        r#"select t.title, r.node, s.number as "step?", s.waits_for as "waits_for?",
+        r#"select t.id, t.title, r.node, s.number as "step?", s.waits_for as "waits_for?",
              coalesce(s.status = 'failed', false) as "has_failed!", (
              select count(*) from task_steps p where p.tenant_id = t.tenant_id and p.task_id = t.id) as "steps!"
          from tasks t

@@ -4,7 +4,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    Next, NodeContext, NodeError, NodeOutput, Step, act, asked_by, drafts, recipients, think, times,
+    CREATE_TASK, Next, NodeContext, NodeError, NodeOutput, Step, act, asked_by, drafts, recipients, think,
+    times,
 };
 use crate::state::{AgentState, Node, PendingCall, WaitReason};
 use nod_contract::privacy::{Audience, Provenance};
@@ -34,6 +35,11 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
         if !is_alone && cx.ends_by == Some(pending.call.name.as_str()) {
             let said = format!("call {} alone, once everything else is done", pending.call.name);
             state.answer(&pending.call.id, json!({ "error": said }));
+            continue;
+        }
+        // Outside text that a model has read begins no work.
+        if pending.call.name == CREATE_TASK && state.target_tool.as_deref() != Some(CREATE_TASK) {
+            state.answer(&pending.call.id, json!({ "error": "there is no such tool" }));
             continue;
         }
         match examine(&mut state, &pending, &seen, cx, &mut emits).await? {

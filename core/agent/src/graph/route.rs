@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{NodeContext, NodeError, Step, prompt, think};
+use super::{CREATE_TASK, NodeContext, NodeError, Step, prompt, think};
 use crate::state::{AgentState, Intent, Node, PendingCall};
 use nod_contract::model::{ToolCall, Turn};
 use nod_contract::text::group_digits;
@@ -15,8 +15,6 @@ use nod_contract::tool::Tool;
 /// The tool that looks into documents, if an ability has it. A question about documents is never answered without a
 /// look, and the look needs no model.
 const DOCUMENT_SEARCH: &str = "retrieve_knowledge_base";
-/// The tool that begins a task, if an ability has it. The wish is what the person said, so no model writes its arguments.
-const TASK: &str = "create_task";
 const MAX_QUERY_CHARS: usize = 400;
 
 #[derive(Deserialize)]
@@ -60,7 +58,9 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
     let next = match routed {
         Some(routed) => {
             state.intent = Some(routed.intent);
-            state.target_tool = routed.tool.clone().filter(|name| cx.tools.get(name).is_some());
+            // Whoever asks which tasks there are wants none begun.
+            let fits = |name: &String| name != CREATE_TASK || routed.intent == Intent::Tool;
+            state.target_tool = routed.tool.filter(fits).filter(|name| cx.tools.get(name).is_some());
             let target = state.target_tool.as_deref().and_then(|name| cx.tools.get(name));
             state.acts |= matches!(target, Some(Tool::Act(_)));
             state.routed_via = Some("router".to_owned());
@@ -71,8 +71,8 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
                 state.routed_via = Some("list".to_owned());
                 return Ok(call_tool(state, list, &json!({})));
             }
-            if routed.intent == Intent::Tool && routed.tool.as_deref() == Some(TASK) && target.is_some() {
-                return Ok(call_tool(state, TASK.to_owned(), &json!({})));
+            if state.target_tool.as_deref() == Some(CREATE_TASK) {
+                return Ok(call_tool(state, CREATE_TASK.to_owned(), &json!({})));
             }
             if routed.intent == Intent::Retrieval && cx.tools.get(DOCUMENT_SEARCH).is_some() {
                 let query: String = state.user_message().chars().take(MAX_QUERY_CHARS).collect();

@@ -7,7 +7,7 @@ use nod_contract::model::ToolDefinition;
 use nod_contract::privacy::Audience;
 use nod_contract::tool::{Reach, Tool, Tools};
 
-use super::drafts;
+use super::{CREATE_TASK, drafts};
 use crate::state::AgentState;
 
 /// The first line of the hints.
@@ -42,14 +42,15 @@ fn open(state: &AgentState) -> Option<String> {
     Some(format!("- open draft: {}{label}", newest.draft.id))
 }
 
-/// Returns the tools to offer. In the first turn, a hint puts its tool first and leaves out other tools that reach
+/// Returns the tools to offer; work is begun by the router alone. In the first turn, a hint puts its tool first and leaves out other tools that reach
 /// other people; the remaining ones might be needed before it.
 pub(super) fn tool_definitions(tools: &Tools, state: &AgentState) -> Vec<Arc<ToolDefinition>> {
     let hint =
         state.target_tool.as_deref().filter(|name| state.model_turns == 0 && tools.get(name).is_some());
     let fits = |tool: &&Tool| {
         let spec = tool.spec();
-        drafts::is_usable(tool, state)
+        spec.name != CREATE_TASK
+            && drafts::is_usable(tool, state)
             && hint.is_none_or(|name| spec.name == name || spec.reach != Reach::Others)
     };
     let mut offered: Vec<_> =

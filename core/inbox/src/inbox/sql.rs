@@ -51,7 +51,7 @@ pub(super) async fn find_known(
                  join deliveries d on d.tenant_id = q.tenant_id and d.id = q.delivery_id
                  where $8::text is not null and q.tenant_id = $1 and q.status = 'pending' and q.takes_words
                    and i.platform = $2 and i.workspace = $3 and i.user_ref = $6 and d.platform = $2
-                   and d.posted_message->>'message' = $8 limit 1) as question"#,
+                   and d.posted_message->>'channel' = $4 and d.posted_message->>'message' = $8 limit 1) as question"#,
         tenant.0,
         inbound.platform,
         inbound.workspace,
