@@ -432,7 +432,7 @@ pub struct Preview {
     /// The outside text that asked for it, if it names recipients and people here named none of them. The gate sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_by: Option<AskedBy>,
-    /// The step of a task that asks for it, as its person calls it. Only they see it. The gate sets it.
+    /// The step of a task that asks for it, as its person calls it. No co-approver sees it. The gate sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
     /// The open draft that it works on, by the provider's id.

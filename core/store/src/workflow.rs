@@ -93,6 +93,8 @@ pub trait Workflow: Send + Sync {
 /// What a person wants done.
 pub struct WorkRequest<'a> {
     pub tenant: TenantId,
+    /// The turn in which they said it. It begins one such work at most, also if it is done over after an edit.
+    pub turn: RunId,
     /// Where they said it.
     pub conversation: ConversationId,
     pub person: PersonId,

@@ -82,8 +82,7 @@ impl ReadTool for AskUser {
                 "this task has asked {MAX_QUESTIONS} questions, which is the most: go on with what is known, and say what is open"
             )));
         }
-        // A reply can be told from other talk only where nobody else writes.
-        let how = if asker.is_shared { "" } else { " Press a button, or reply to this message." };
+        let how = if asker.takes_replies { " Press a button, or reply to this message." } else { "" };
         let message = format!("Asked by your task {}, step {}.{how}", asker.title, asker.step);
         Err(ToolError::Ask { question, choices: choices(asked.options), message })
     }

@@ -16,15 +16,14 @@ pub(crate) async fn show(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let Some(shown) = sql::load_shown(conn, tenant, id).await? else { return Ok(()) };
+    if !shown.phase.is_open() {
+        close_notice(conn, tenant, id, &shown.task, now).await?;
+    }
     let mut card = card::progress(id, &shown.task, (&shown.owner, shown.is_shared), shown.phase);
     if shown.was_interrupted {
         card.body.push(card::interruption());
     }
-    delivery::update_card(conn, tenant, DeliveryId(shown.task.card), &card, now).await?;
-    if !shown.phase.is_open() {
-        close_notice(conn, tenant, id, &shown.task, now).await?;
-    }
-    Ok(())
+    delivery::update_card(conn, tenant, DeliveryId(shown.task.card), &card, now).await
 }
 
 /// Takes the buttons from the message of a step that failed.

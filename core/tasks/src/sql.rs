@@ -358,8 +358,8 @@ pub(crate) struct Asker {
     /// The title of its task.
     pub(crate) title: String,
     pub(crate) step: i16,
-    /// Whether others read the task's place too.
-    pub(crate) is_shared: bool,
+    /// Whether a reply to its message can be told from other talk: not where others write or where all stands in a thread.
+    pub(crate) takes_replies: bool,
     /// How many questions the task has asked.
     pub(crate) questions: i64,
 }
@@ -372,7 +372,7 @@ pub(crate) async fn find_asker(
 ) -> sqlx::Result<Option<Asker>> {
     sqlx::query_as!(
         Asker,
-        r#"select t.title, s.number as step, not v.is_dm and v.private_with is null as "is_shared!", (
+        r#"select t.title, s.number as step, v.is_dm and coalesce(v.thread_ref, '') = '' as "takes_replies!", (
              select count(*) from runs o join questions q on q.tenant_id = o.tenant_id and q.run_id = o.id
              where o.tenant_id = s.tenant_id and o.parent_id = s.task_id and q.takes_words) as "questions!"
          from task_steps s

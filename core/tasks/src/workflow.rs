@@ -16,7 +16,7 @@ use crate::{
     create_task, job, progress,
 };
 use nod_contract::clock::Timestamp;
-use nod_contract::ids::{DeliveryId, RunId};
+use nod_contract::ids::{DeliveryId, RunId, named_lane_id};
 use nod_contract::model::{CompletionRequest, ModelError, Tier, Turn};
 use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::prompt::{PromptText, SystemPrompt};
@@ -71,9 +71,12 @@ impl Workflow for Tasks {
         request: &WorkRequest<'_>,
         now: Timestamp,
     ) -> sqlx::Result<()> {
-        let WorkRequest { tenant, conversation, person, words } = *request;
-        let new =
-            NewTask { id: self.0.id(), title: command::title(words), note: words.to_owned(), about: None };
+        let WorkRequest { tenant, turn, conversation, person, words } = *request;
+        let id = RunId(named_lane_id(&["the task of a turn", &turn.to_string()]));
+        if sql::exists(conn, tenant, id).await? {
+            return Ok(());
+        }
+        let new = NewTask { id, title: command::title(words), note: words.to_owned(), about: None };
         command::begin(&self.0, conn, (tenant, conversation, person), new, now).await
     }
 

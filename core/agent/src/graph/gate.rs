@@ -38,7 +38,8 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
             continue;
         }
         // Outside text that a model has read begins no work.
-        if pending.call.name == CREATE_TASK && state.target_tool.as_deref() != Some(CREATE_TASK) {
+        let is_routed = state.model_turns == 0 && state.target_tool.as_deref() == Some(CREATE_TASK);
+        if pending.call.name == CREATE_TASK && !is_routed {
             state.answer(&pending.call.id, json!({ "error": "there is no such tool" }));
             continue;
         }
@@ -146,7 +147,8 @@ async fn examine(
         let preview = named.add_to(preview);
         Preview {
             asked_by: asked_by::find(tool.spec(), &addressed, &preview, seen, state),
-            task: state.goal.as_ref().map(|step| step.label.clone()),
+            // A step that an earlier version began has none.
+            task: state.goal.as_ref().map(|step| step.label.clone()).filter(|label| !label.is_empty()),
             ..preview
         }
     };

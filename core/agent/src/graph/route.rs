@@ -16,6 +16,8 @@ use nod_contract::tool::Tool;
 /// look, and the look needs no model.
 const DOCUMENT_SEARCH: &str = "retrieve_knowledge_base";
 const MAX_QUERY_CHARS: usize = 400;
+/// The longest wish of a task that is begun here: every step of it is told the whole wish.
+const MAX_WISH_CHARS: usize = 4_000;
 
 #[derive(Deserialize)]
 struct Routed {
@@ -59,7 +61,8 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
         Some(routed) => {
             state.intent = Some(routed.intent);
             // Whoever asks which tasks there are wants none begun.
-            let fits = |name: &String| name != CREATE_TASK || routed.intent == Intent::Tool;
+            let is_short = state.user_message().chars().count() <= MAX_WISH_CHARS;
+            let fits = |name: &String| name != CREATE_TASK || routed.intent == Intent::Tool && is_short;
             state.target_tool = routed.tool.filter(fits).filter(|name| cx.tools.get(name).is_some());
             let target = state.target_tool.as_deref().and_then(|name| cx.tools.get(name));
             state.acts |= matches!(target, Some(Tool::Act(_)));

@@ -311,6 +311,7 @@ impl<'a> Commit<'a> {
                 let run = &self.run;
                 let request = WorkRequest {
                     tenant: self.claim.tenant,
+                    turn: run.id,
                     conversation: run.conversation,
                     person: run.person,
                     words: run.state.user_message(),

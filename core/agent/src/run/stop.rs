@@ -98,8 +98,11 @@ async fn stop_workflow(
     if !sql::stop(conn, tenant, id, now).await? {
         return Ok(StopResult::AlreadyEnded);
     }
-    for step in sql::list_open_steps(conn, tenant, id).await? {
-        runs::lock(conn, tenant, step).await?;
+    let steps = sql::list_open_steps(conn, tenant, id).await?;
+    for step in &steps {
+        runs::lock(conn, tenant, *step).await?;
+    }
+    for step in steps {
         if sql::stop(conn, tenant, step, now).await? {
             schedule_purge(core, conn, tenant, step, now).await?;
         }
