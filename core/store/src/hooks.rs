@@ -74,7 +74,8 @@ pub trait Hook: Send + Sync {
         Ok(())
     }
 
-    /// Called after all else of the commit is written, so it may lock only rows of its own, and then lanes of its own jobs.
+    /// Called after all else of the commit is written, so it may lock only rows of its own, and then
+    /// lanes of its own jobs and messages.
     async fn step_moved(
         &self,
         _conn: &mut PgConnection,

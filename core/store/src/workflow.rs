@@ -77,7 +77,7 @@ pub trait Workflow: Send + Sync {
     fn give_up(&self, run: &WorkflowRun, loaded: Value, reason: &str) -> Result<Transition, WorkError>;
 
     /// Writes the rows of a transition, in its commit: after all else, so it may lock only rows of its own, and then lanes
-    /// of its own jobs.
+    /// of its own jobs and messages.
     ///
     /// # Errors
     /// If the database does not answer; nothing is committed then.

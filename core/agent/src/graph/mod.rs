@@ -57,8 +57,8 @@ use nod_store::ability::AnswerCheck;
 use nod_store::jobs::WorkError;
 use serde_json::Value;
 
-/// The tool that begins a task, if an ability has it. Only the router calls it, which reads the conversation and no outside
-/// text that a tool brings up; the wish is what the person said, so no model writes its arguments.
+/// The tool that begins a task, if an ability has it. Only the router calls it, which reads the last turns of the conversation
+/// and no result of a tool; the wish is what the person said, so no model writes its arguments.
 const CREATE_TASK: &str = "create_task";
 
 /// What a node returns.

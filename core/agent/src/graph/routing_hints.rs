@@ -42,8 +42,8 @@ fn open(state: &AgentState) -> Option<String> {
     Some(format!("- open draft: {}{label}", newest.draft.id))
 }
 
-/// Returns the tools to offer; work is begun by the router alone. In the first turn, a hint puts its tool first and leaves out other tools that reach
-/// other people; the remaining ones might be needed before it.
+/// Returns the tools to offer; work is begun by the router alone. In the first turn, a hint puts its tool first and
+/// leaves out other tools that reach other people; the remaining ones might be needed before it.
 pub(super) fn tool_definitions(tools: &Tools, state: &AgentState) -> Vec<Arc<ToolDefinition>> {
     let hint =
         state.target_tool.as_deref().filter(|name| state.model_turns == 0 && tools.get(name).is_some());
