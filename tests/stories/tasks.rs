@@ -3,7 +3,7 @@
 
 use chrono::TimeDelta;
 use nod_sandbox::model::{Answer, ModelRole};
-use nod_sandbox::{Fault, discord};
+use nod_sandbox::{Fault, discord, slack};
 use nod_tests::chat::{FakeChat, Platform};
 use nod_tests::{Click, World};
 use serde_json::{Value, json};
@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 on_each_platform!(
     a_task_is_planned_done_and_told,
     what_a_step_says_is_seen_by_its_task_alone,
+    a_result_can_be_talked_about,
     a_plan_that_cannot_be_followed_is_asked_for_once_more,
     a_wish_that_nobody_can_plan_is_one_step,
     what_is_no_wish_begins_nothing,
@@ -34,6 +35,8 @@ on_each_platform!(
     a_stop_and_a_nod_at_once_are_one_after_the_other,
     a_step_whose_mail_was_denied_is_not_done,
     a_step_whose_mail_expired_is_not_done,
+    a_step_of_whose_mails_one_was_denied_may_not_be_complete,
+    a_step_whose_mail_is_approved_at_the_second_request_is_done,
     a_step_goes_on_once_its_account_is_connected,
     a_forged_retry_of_a_task_does_nothing,
     a_stop_of_a_step_stops_its_task,
@@ -148,6 +151,25 @@ async fn what_a_step_says_is_seen_by_its_task_alone(platform: Platform) {
     let runs = world.run_command("ana", "dm:ana", "runs").await;
     assert!(runs.contains("which word") && !runs.contains("find the word"), "{runs}");
     world.read_new("dm:ana");
+    world.finish().await;
+}
+
+/// Nod knows what it has told, in the direct messages where it stands.
+async fn a_result_can_be_talked_about(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    plan(&world, &["Look"]);
+    world.model.will(finish("Found.", "It is here."));
+    result(&world, "The word is fig.", "It has three letters.");
+    world.run_command("ana", "dm:ana", "task find the word").await;
+    world.script_model("conversational", [Answer::text("gif")]);
+    world.say("ana", "dm:ana", "spell it backwards").await;
+    assert!(world.read_new("dm:ana").contains("gif"));
+    let asked = world.model.requests().last().unwrap().to_string();
+    assert!(asked.contains(r"Done: Find the word\n\nThe word is fig.\n\nIt has three letters."), "{asked}");
+    world.script_model("conversational", [Answer::text("I don't know.")]);
+    world.say("bo", "dm:bo", "which word is it?").await;
+    assert!(!world.model.requests().last().unwrap().to_string().contains("fig"));
+    world.read_new("dm:bo");
     world.finish().await;
 }
 
@@ -516,7 +538,7 @@ async fn a_stopped_task_takes_back_what_it_asked_for(platform: Platform) {
               Ana
               Denied by Ana Silva 09:30 WET. Not sent.
               [Ask again]
-            nod: · Stopped by Ana Silva. Nothing was sent.
+            nod: · Stopped by Ana Silva: “Compare the offers and tell Bo which to take”. Nothing was sent.
         ");
     }
     assert!(world.google.inbox("bo@acme.test").is_empty());
@@ -528,7 +550,12 @@ async fn stop_typed_stops_the_task(platform: Platform) {
     world.say("ana", "dm:ana", "stop").await;
     let said = world.read_new("dm:ana");
     assert!(said.contains("Ana Silva's task · Stopped · 1 of 2 steps done"), "{said}");
-    assert!(said.contains("Stopped by Ana Silva. Nothing was sent."), "{said}");
+    assert!(
+        said.contains(
+            "Stopped by Ana Silva: “Compare the offers and tell Bo which to take”. Nothing was sent."
+        ),
+        "{said}"
+    );
     world.finish().await;
 }
 
@@ -545,7 +572,12 @@ async fn a_stop_and_a_nod_at_once_are_one_after_the_other(platform: Platform) {
     world.advance_past_undo_window().await;
     let said = world.read_new("dm:ana");
     assert!(said.contains("Ana Silva's task · Stopped") && said.contains("# Email not sent"), "{said}");
-    assert!(said.contains("Stopped by Ana Silva. Nothing was sent."), "{said}");
+    assert!(
+        said.contains(
+            "Stopped by Ana Silva: “Compare the offers and tell Bo which to take”. Nothing was sent."
+        ),
+        "{said}"
+    );
     assert!(world.google.inbox("bo@acme.test").is_empty());
     world.read_ephemerals("ana");
     world.finish().await;
@@ -623,6 +655,24 @@ async fn reply_to(world: &World, message: &str, text: &str) {
     }
 }
 
+async fn reply_with_file(world: &World, message: &str, text: &str) {
+    match &world.chat {
+        FakeChat::Slack(slack) => {
+            let files = vec![slack.upload("list.txt", "text/plain", b"26 March".to_vec())];
+            let (thread, subtype) = (Some(message.to_owned()), Some("file_share".to_owned()));
+            let said = slack::NewMessage::new("ana", "dm:ana", text);
+            slack.post_message_with(slack::NewMessage { files, thread, subtype, ..said }).unwrap();
+        }
+        FakeChat::Discord(discord) => {
+            let files = vec![discord.upload("list.txt", "text/plain", b"26 March".to_vec())];
+            let reply_to = Some(message.to_owned());
+            let said = discord::NewMessage::new("ana", "dm:ana", text);
+            discord.post_message_with(discord::NewMessage { files, reply_to, ..said }).unwrap();
+        }
+    }
+    world.wait_until_idle().await;
+}
+
 /// A reply to the question is its answer; after that it is a message as any other.
 async fn a_question_is_answered_by_a_reply(platform: Platform) {
     let mut world = with_asking_task(platform).await;
@@ -631,6 +681,9 @@ async fn a_question_is_answered_by_a_reply(platform: Platform) {
     reply_to(&world, &question, &"é".repeat(1_001)).await;
     let said = world.read_new("dm:ana");
     assert!(said.contains("That is 1001 characters long; the limit is 1000."), "{said}");
+    reply_with_file(&world, &question, "see the list").await;
+    let said = world.read_new("dm:ana");
+    assert!(said.contains("Please answer in words, without one."), "{said}");
     world.model.will(finish("It is the 26th.", "The party is on 26 March."));
     result(&world, "It is the 26th.", "The party is on 26 March.");
     reply_to(&world, &question, "The 26th, if Bo can").await;
@@ -644,10 +697,19 @@ async fn a_question_is_answered_by_a_reply(platform: Platform) {
 
 async fn a_question_that_nobody_answers_is_told_so(platform: Platform) {
     let mut world = with_asking_task(platform).await;
+    world.read_new("dm:ana");
+    world.advance(TimeDelta::hours(49)).await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.read_rest("dm:ana"), @r"
+            nod: · Ana Silva, your task still waits for your answer: Which date? In a day it goes on without one.
+              [Go to the question]
+        ");
+    }
     world.model.will(finish("The date is open.", "Nobody said a date."));
     result(&world, "The date is open.", "There is no date yet.");
-    world.advance(TimeDelta::hours(73)).await;
+    world.advance(TimeDelta::hours(24)).await;
     let said = world.read_new("dm:ana");
+    assert!(said.contains("I reminded you of a question."), "{said}");
     assert!(said.contains("Which date? → nobody answered"), "{said}");
     let heard = world.model.list_reasoner_requests().last().unwrap().to_string();
     assert!(heard.contains("nobody_answered"), "{heard}");
@@ -712,6 +774,48 @@ async fn a_step_whose_mail_expired_is_not_done(platform: Platform) {
     let read = world.read_new("dm:ana");
     assert!(read.contains("– 2 Tell Bo which to take — not done. Nobody approved the mail."), "{read}");
     assert!(read.contains("Partly done: Compare the offers"), "{read}");
+    world.finish().await;
+}
+
+/// The other mail was sent, so it is neither done nor not done.
+async fn a_step_of_whose_mails_one_was_denied_may_not_be_complete(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.make_mail_address_known("cho").await;
+    plan(&world, &["Tell Bo and Cho"]);
+    let mail_to = |name: &str| json!({ "to": [name], "subject": "The caterer", "body": "Olive it is." });
+    world.model.will(Answer::tool("gmail_send_email", mail_to("Bo")));
+    world.run_command("ana", "dm:ana", "task tell Bo and Cho which to take").await;
+    world.model.will(Answer::tool("gmail_send_email", mail_to("Cho")));
+    world.click("ana", "dm:ana", "Approve & send").await;
+    world.advance_past_undo_window().await;
+    world.model.will(finish("Both were told.", "Both were told to take Olive."));
+    result(&world, "Both know.", "Olive.");
+    world.click("ana", "dm:ana", "Deny").await;
+    world.submit_form("ana", &[]).await;
+    let read = world.read_new("dm:ana");
+    assert!(read.contains("Ended · 0 of 1 step done"), "{read}");
+    assert!(read.contains("◐ 1 Tell Bo and Cho — may not be complete. Both were told."), "{read}");
+    assert!(read.contains("# Partly done: Tell Bo and Cho which to take"), "{read}");
+    let asked = world.model.all_requests().iter().map(Value::to_string).collect::<String>();
+    assert!(asked.contains("Step 1, which may not be complete, handed on:"), "{asked}");
+    world.finish().await;
+}
+
+async fn a_step_whose_mail_is_approved_at_the_second_request_is_done(platform: Platform) {
+    let mut world = with_waiting_task(platform).await;
+    let mail = json!({ "to": ["Bo"], "subject": "The caterer", "body": "Olive, please." });
+    world.model.will(Answer::tool("gmail_send_email", mail));
+    world.click("ana", "dm:ana", "Deny").await;
+    world.submit_form("ana", &[]).await;
+    world.model.will(finish("Bo was told.", "Bo was told to take Olive."));
+    result(&world, "Olive is cheaper.", "Olive costs 21 a head.");
+    world.click("ana", "dm:ana", "Approve & send").await;
+    world.advance_past_undo_window().await;
+    let read = world.read_new("dm:ana");
+    assert!(read.contains("✓ 2 Tell Bo which to take — Bo was told."), "{read}");
+    assert!(read.contains("# Done: Compare the offers and tell Bo which to take"), "{read}");
     world.finish().await;
 }
 

@@ -1,8 +1,10 @@
 //! Tasks that are begun by what a person says: in their direct messages, and in a channel, where others read along.
 
+use std::time::Duration;
+
 use nod_sandbox::model::Answer;
-use nod_tests::World;
 use nod_tests::chat::Platform;
+use nod_tests::{SharedFile, World};
 use serde_json::{Value, json};
 
 use crate::tasks::{finish, plan, result};
@@ -15,11 +17,20 @@ on_each_platform!(
     a_step_begins_no_task,
     no_model_with_tools_begins_a_task,
     who_asks_which_tasks_there_are_begins_none,
+    what_comes_with_files_is_no_task,
+    a_message_that_is_edited_while_it_is_routed_begins_its_new_words,
+    a_message_that_is_deleted_while_it_is_routed_begins_nothing,
+    a_message_that_is_deleted_stops_the_task_that_it_began,
+    a_private_step_that_failed_in_a_channel_is_decided_by_its_owner,
 );
 
 /// The router will take the next sentence for a task.
 fn route(world: &World) {
-    world.model.router_will(Answer::json(&json!({ "intent": "tool", "tool": "create_task" })));
+    world.model.router_will(to_task());
+}
+
+fn to_task() -> Answer {
+    Answer::json(&json!({ "intent": "tool", "tool": "create_task" }))
 }
 
 /// No model is called for it but the router and those of the task.
@@ -113,7 +124,8 @@ async fn what_a_task_in_a_channel_reads_in_a_mailbox_is_its_owners(platform: Pla
     world.model.will(finish("Heliotrope costs 23.", "Heliotrope costs 23 a head."));
     let question = json!({ "question": "When is heliotrope?", "options": ["12 March"] });
     world.model.will(Answer::tool("ask_user", question));
-    world.say("ana", "general", "@nod read the offers in my mail, ask me for the date, then tell Bo").await;
+    let wish = "@nod read the offers in my mail, ask me for the date, then tell Bo";
+    let thread = world.say("ana", "general", wish).await;
     world.model.will(finish("Heliotrope on the 12th.", "Heliotrope on 12 March."));
     let mail = json!({ "to": ["Bo"], "subject": "Heliotrope", "body": "Hi Bo,\n\nHeliotrope it is.\n\nAna" });
     world.model.will(Answer::tool("gmail_send_email", mail));
@@ -158,6 +170,27 @@ async fn what_a_task_in_a_channel_reads_in_a_mailbox_is_its_owners(platform: Pla
     }
     assert!(world.read_new("dm:ana").contains("Heliotrope, and Bo knows."));
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
+    world.script_model("conversational", [Answer::text("I don't know.")]);
+    world.reply("bo", "general", &thread, "@nod what came of it?").await;
+    assert!(!world.model.requests().last().unwrap().to_string().to_lowercase().contains("heliotrope"));
+    world.click("ana", "dm:ana", "Share in the thread").await;
+    world.script_model("conversational", [Answer::text("Heliotrope.")]);
+    world.reply("bo", "general", &thread, "@nod what came of it?").await;
+    assert!(world.model.requests().last().unwrap().to_string().contains("Heliotrope on 12 March."));
+    world.read_new("dm:ana");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.read_rest("general"), @r"
+            nod: · Ana Silva shared this answer.
+            bo: @nod what came of it?
+            nod: I don't know.
+            nod: # Done: Read the offers in my mail, ask me for the date, then tell Bo
+              Heliotrope, and Bo knows.
+
+              Heliotrope on 12 March.
+            bo: @nod what came of it?
+            nod: Heliotrope.
+        ");
+    }
     world.finish().await;
 }
 
@@ -215,5 +248,128 @@ async fn a_step_begins_no_task(platform: Platform) {
     let of_steps = offered.iter().filter(|asked| asked.to_string().contains("finish_step"));
     assert!(of_steps.clone().count() > 0);
     assert!(of_steps.into_iter().all(|asked| !asked["tools"].to_string().contains("create_task")));
+    world.finish().await;
+}
+
+/// A task would not be told what is in them.
+async fn what_comes_with_files_is_no_task(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    route(&world);
+    world.model.will(Answer::text("Olive costs 21 a head, Fig 23."));
+    let offers = SharedFile::new("offers.txt", "text/plain", "Fig 23, Olive 21");
+    world.share_file("ana", "dm:ana", "compare these offers as a task", &offers).await;
+    let said = world.read_new("dm:ana");
+    assert!(said.contains("Olive costs 21 a head, Fig 23."), "{said}");
+    assert!(said.contains("I began no task: a task is told one message alone"), "{said}");
+    assert_eq!(count_tasks(&world).await, 0);
+    world.finish().await;
+}
+
+/// Says that to Nod, and returns once the router thinks about it.
+async fn say_slowly(world: &World) -> String {
+    world.model.router_will(to_task().with_delay(Duration::from_millis(500)));
+    let said = world.chat.say("ana", "dm:ana", None, "look for the fig, then tell me");
+    world.wait_for_model_requests(1).await;
+    said
+}
+
+async fn a_message_that_is_edited_while_it_is_routed_begins_its_new_words(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    let said = say_slowly(&world).await;
+    route(&world);
+    plan(&world, &["Look for the olive"]);
+    world.model.will(finish("Found.", "The olive is here."));
+    result(&world, "It is found.", "The olive is here.");
+    world.chat.edit("ana", "dm:ana", &said, "look for the olive, then tell me");
+    world.wait_until_idle().await;
+    let read = world.read_new("dm:ana");
+    assert!(read.contains("# Done: Look for the olive, then tell me"), "{read}");
+    assert!(!read.contains("fig"), "{read}");
+    assert_eq!(count_tasks(&world).await, 1);
+    world.finish().await;
+}
+
+async fn a_message_that_is_deleted_while_it_is_routed_begins_nothing(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    let said = say_slowly(&world).await;
+    world.chat.delete("ana", "dm:ana", &said);
+    world.wait_until_idle().await;
+    assert_eq!(world.read_new("dm:ana"), "");
+    assert_eq!(count_tasks(&world).await, 0);
+    world.finish().await;
+}
+
+/// An edit changes nothing: the plan is made.
+async fn a_message_that_is_deleted_stops_the_task_that_it_began(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    route(&world);
+    plan(&world, &["Ask for the date"]);
+    world.model.will(Answer::tool("ask_user", json!({ "question": "Which date?", "options": ["12 March"] })));
+    let said = world.say("ana", "dm:ana", "ask me for the date, then tell me").await;
+    world.chat.edit("ana", "dm:ana", &said, "ask me for the day, then tell me");
+    world.wait_until_idle().await;
+    assert!(world.read_new("dm:ana").contains("Waits for your answer"));
+    world.chat.delete("ana", "dm:ana", &said);
+    world.wait_until_idle().await;
+    let read = world.read_new("dm:ana");
+    assert!(read.contains("Stopped by Ana Silva: “Ask me for the date, then tell me”."), "{read}");
+    assert!(read.contains("Which date? → stopped"), "{read}");
+    world.finish().await;
+}
+
+/// Why it failed is said where what it read is shown. The task is run again where it was.
+async fn a_private_step_that_failed_in_a_channel_is_decided_by_its_owner(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.read_new("dm:ana");
+    route(&world);
+    plan(&world, &["Read the offers", "Tell me"]);
+    world.model.will(Answer::tool("gmail_list_recent", json!({})));
+    world.model.will(Answer::status(400, None));
+    world.say("ana", "general", "@nod read the offers in my mail, then tell me").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.read_rest("dm:ana"), @r"
+            nod: # Step 1 did not work: Read the offers
+              The model refused the request (status 400). The person who runs Nod needs to look at it. This step sent and changed nothing.
+              · If nobody decides within 72 hours, it and the steps after it are skipped.
+              · Asked by your task Read the offers in my mail, then tell me · run ········
+              [Try this step again] [Skip it] [Stop]
+        ");
+        insta::assert_snapshot!(world.read_new("general"), @r"
+            ana: @nod read the offers in my mail, then tell me
+                nod: # Read the offers in my mail, then tell me
+                  · Ana Silva's task · step 1 of 2 · ▱▱ 0 % · It did not work, and Ana Silva decides how to go on.
+                  ✗ 1 Read the offers — did not work
+                  ○ 2 Tell me
+                  [Stop]
+                nod: I have begun a task. It goes on by itself; talk to me meanwhile.
+                nod: · Asked Ana Silva privately.
+        ");
+    }
+    world.click("ana", "dm:ana", "Stop").await;
+    plan(&world, &["Tell me"]);
+    world.model.will(finish("Told.", "There is nothing to tell."));
+    result(&world, "There is nothing.", "There is nothing to tell.");
+    world.click("ana", "general", "Run again").await;
+    assert!(world.read_new("dm:ana").contains("Step 1 did not work → stopped"));
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.read_rest("general"), @r"
+              · Ana Silva's task · Stopped · 0 of 2 steps done
+              ✗ 1 Read the offers — did not work
+              ○ 2 Tell me
+              [Run again]
+            nod: I have begun a task. It goes on by itself; talk to me meanwhile.
+            nod: · Asked Ana Silva privately.
+            nod: · Stopped by Ana Silva: “Read the offers in my mail, then tell me”. Nothing was sent.
+            nod: # Read the offers in my mail, then tell me
+              · Ana Silva's task · Done · 1 step
+              ✓ 1 Tell me — Told.
+              [Run again]
+            nod: # Done: Read the offers in my mail, then tell me
+              There is nothing.
+
+              There is nothing to tell.
+        ");
+    }
     world.finish().await;
 }

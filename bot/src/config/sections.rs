@@ -323,7 +323,7 @@ fn read_unbuilt(reader: &mut ConfigReader) {
     for key in ["web.tavily_api_key", "web.jina_api_key", "web.perplexity_api_key"] {
         reader.inactive::<SecretString>(key, WEB);
     }
-    const TASKS: &str = "tasks aren't available yet";
+    const TASKS: &str = "a task cannot be limited yet";
     reader.inactive::<u32>("tasks.steps_per_run", TASKS);
     reader.inactive::<Duration>("tasks.time_per_run", TASKS);
     reader.inactive::<Url>("otel.endpoint", "sending traces isn't available yet");

@@ -4,7 +4,8 @@ pub mod run_summary;
 mod workflow;
 
 pub(super) use workflow::{
-    list_open_steps, list_open_workflow_runs, load_actions, load_workflow_run, write_workflow_run,
+    LoadedWorkflowRun, insert_message, list_open_steps, list_open_workflow_runs, load_actions,
+    load_workflow_run, write_workflow_run,
 };
 
 use std::sync::Arc;
@@ -540,23 +541,34 @@ impl NewMessage<'_> {
     }
 }
 
-/// Returns the open run that a message started, and the words that it started with.
-pub async fn find_open_by_message(
+/// The turn that a message began.
+pub struct BegunTurn {
+    pub run: RunId,
+    pub person: PersonId,
+    /// The message as it is stored.
+    pub words: String,
+    /// Whether it has not ended.
+    pub is_open: bool,
+}
+
+/// Returns the turn that a message began.
+pub async fn find_by_message(
     conn: &mut PgConnection,
     tenant: TenantId,
     platform: &str,
     workspace: &str,
     channel: &str,
     message: &str,
-) -> sqlx::Result<Option<(RunId, String)>> {
+) -> sqlx::Result<Option<BegunTurn>> {
     let row = sqlx::query!(
-        r#"select r.id, coalesce(m.turn->>'text', '') as "words!" from messages m
+        r#"select r.id, r.person_id, coalesce(m.turn->>'text', '') as "words!",
+             r.status in ('queued', 'running', 'waiting') as "is_open!" from messages m
          join runs r on r.tenant_id = m.tenant_id and r.id = m.run_id
          join conversations c on c.tenant_id = m.tenant_id and c.id = m.conversation_id
          join channels ch on ch.tenant_id = m.tenant_id and ch.id = c.channel_id
          where m.tenant_id = $1 and m.message_ref = $2 and m.role = 'human'
            and ch.platform = $3 and ch.workspace = $4 and ch.channel_ref = $5
-           and r.status in ('queued', 'running', 'waiting')"#,
+         order by 4 desc, m.seq desc limit 1"#,
         tenant.0,
         message,
         platform,
@@ -565,7 +577,12 @@ pub async fn find_open_by_message(
     )
     .fetch_optional(conn)
     .await?;
-    Ok(row.map(|r| (RunId(r.id), r.words)))
+    Ok(row.map(|r| BegunTurn {
+        run: RunId(r.id),
+        person: PersonId(r.person_id),
+        words: r.words,
+        is_open: r.is_open,
+    }))
 }
 
 /// Returns the answers of a run that only one person may read, newest first.

@@ -17,6 +17,8 @@ pub enum RequestJob {
     ExpireApproval { approval: ApprovalId },
     /// Reminds of a pending approval, in the approval's lane, before its expiry.
     RemindApproval { approval: ApprovalId },
+    /// Reminds of a question of work, in the question's lane, before its expiry.
+    RemindQuestion { question: QuestionId },
     /// Expires a question that was not answered in time.
     ExpireQuestion { question: QuestionId },
     /// Updates a vote's cards and ends it if all agree; in its card's lane, as the question's own waits for expiry.
@@ -29,6 +31,7 @@ impl Job for RequestJob {
         "recheck_effect",
         "expire_approval",
         "remind_approval",
+        "remind_question",
         "expire_question",
         "refresh_vote",
     ];

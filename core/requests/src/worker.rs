@@ -27,6 +27,7 @@ impl JobHandler for Requests {
             }
             RequestJob::ExpireApproval { approval } => approval::expire(self, claim, approval).await,
             RequestJob::RemindApproval { approval } => approval::remind(self, claim, approval).await,
+            RequestJob::RemindQuestion { question } => question::remind::remind(self, claim, question).await,
             RequestJob::ExpireQuestion { question } => question::expire(self, claim, question).await,
             RequestJob::RefreshVote { question } => question::vote::update_cards(self, claim, question).await,
         }

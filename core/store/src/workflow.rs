@@ -15,7 +15,7 @@ use crate::runs::{self, RunEvent};
 use crate::steps::{StepRecord, StoredTurns};
 use nod_contract::card::Card;
 use nod_contract::clock::{Clock, Timestamp};
-use nod_contract::ids::{ConversationId, DeliveryId, Ids, PersonId, RunId, TenantId, TraceId};
+use nod_contract::ids::{ConversationId, DeliveryId, Ids, PersonId, RunId, TenantId, TraceId, named_lane_id};
 use nod_contract::model::{Completion, CompletionRequest, Model, ModelError, TokenSender, Turn};
 use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::scope::{RunOrIngestion, Scope};
@@ -50,6 +50,12 @@ pub trait Workflow: Send + Sync {
         request: &WorkRequest<'_>,
         now: Timestamp,
     ) -> sqlx::Result<()>;
+
+    /// Returns what its person calls a run.
+    ///
+    /// # Errors
+    /// If the database does not answer.
+    async fn title(&self, conn: &mut PgConnection, run: &WorkflowRun) -> sqlx::Result<String>;
 
     /// Loads what its next node needs.
     ///
@@ -99,6 +105,12 @@ pub struct WorkRequest<'a> {
     pub conversation: ConversationId,
     pub person: PersonId,
     pub words: &'a str,
+}
+
+/// Returns the id of the run of a workflow that a turn of a conversation has begun, if it has.
+#[must_use]
+pub fn run_of_turn(turn: RunId) -> RunId {
+    RunId(named_lane_id(&["the task of a turn", &turn.to_string()]))
 }
 
 /// What the steps of a workflow are for.
@@ -153,8 +165,10 @@ pub enum Want {
     Step(NewStep),
     /// What a step that goes on no more has asked for is withdrawn.
     Withdraw { step: RunId },
-    /// A message to its audience.
-    Message { id: DeliveryId, card: Card, audience: Audience },
+    /// Its person is asked how to go on.
+    Ask { id: DeliveryId, card: Card, audience: Audience },
+    /// What came of it is said, and its person can talk about it afterwards.
+    Tell { id: DeliveryId, card: Card, audience: Audience, provenance: Provenance },
 }
 
 /// A step to begin.
@@ -180,9 +194,22 @@ pub struct StepOutcome {
     pub audience: Audience,
     /// What was in view when it was written.
     pub provenance: Provenance,
-    /// Whether it asked for an action outside Nod, and none was done: denied, expired or failed.
+    /// How much was done of what it asked for outside Nod.
     #[serde(default)]
-    pub is_not_done: bool,
+    pub acted: Acted,
+}
+
+/// How much was done of the actions outside Nod that a step asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Acted {
+    /// All of them, or none was asked for.
+    #[default]
+    Fully,
+    /// One was denied, has expired or failed, or nobody knows whether it was done; another one was done.
+    Partly,
+    /// None of them.
+    NotAtAll,
 }
 
 /// What came out of a step.

@@ -118,8 +118,12 @@ fn first_line(task: &Task, (owner, is_shared): (&str, bool), phase: Phase) -> St
                 _ if task.failed_step().is_some() => " · It did not work: see the message below.".to_owned(),
                 _ => String::new(),
             };
-            let percent = (done * 100).checked_div(count).unwrap_or_default();
-            format!("{owner}'s task · step {number} of {count} · {} {percent} %{waits}", bar(done, count))
+            let is_open = |step: &&TaskStep| {
+                matches!(step.status, StepStatus::Planned | StepStatus::Running | StepStatus::Failed)
+            };
+            let past = count - task.steps.iter().filter(is_open).count();
+            let percent = (past * 100).checked_div(count).unwrap_or_default();
+            format!("{owner}'s task · step {number} of {count} · {} {percent} %{waits}", bar(past, count))
         }
     }
 }
@@ -138,6 +142,7 @@ pub(crate) fn plan_lines(steps: &[TaskStep], current: Option<i16>) -> String {
     let line = |step: &TaskStep| {
         let mark = match step.status {
             StepStatus::Done => '✓',
+            StepStatus::Incomplete => '◐',
             StepStatus::Failed => '✗',
             StepStatus::Skipped | StepStatus::NotDone => '–',
             StepStatus::Stopped => '■',
@@ -150,8 +155,12 @@ pub(crate) fn plan_lines(steps: &[TaskStep], current: Option<i16>) -> String {
             (StepStatus::Failed, _) => " — did not work".to_owned(),
             (StepStatus::Skipped, _) => " — skipped".to_owned(),
             (StepStatus::Stopped, _) => " — stopped".to_owned(),
-            (StepStatus::NotDone, said) => {
-                format!(" — not done. {}", said.unwrap_or_default()).trim_end().to_owned()
+            (StepStatus::Incomplete | StepStatus::NotDone, said) => {
+                let how_far = match step.status {
+                    StepStatus::Incomplete => "may not be complete",
+                    _ => "not done",
+                };
+                format!(" — {how_far}. {}", said.unwrap_or_default()).trim_end().to_owned()
             }
             (_, said) => said.map(|said| format!(" — {said}")).unwrap_or_default(),
         };
@@ -194,6 +203,7 @@ pub(crate) fn decided_step(number: i16, decision: &str) -> Card {
 /// Writes the message that brings the result. Its title says no more than the marks of the steps.
 pub(crate) fn result(task: &Task, result: &TaskResult) -> Card {
     let how_far = match task.count_done() {
+        0 if task.steps.iter().any(|step| step.status == StepStatus::Incomplete) => "Partly done",
         0 => "Not done",
         done if done < task.steps.len() => "Partly done",
         _ => "Done",
@@ -223,7 +233,7 @@ pub(crate) fn failure(task: &Task, run: RunId, reason: &str) -> Card {
     }
 }
 
-fn sentence(reason: &str) -> String {
+pub(crate) fn sentence(reason: &str) -> String {
     let mut letters = reason.trim().chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
     let rest = letters.as_str();
@@ -231,7 +241,7 @@ fn sentence(reason: &str) -> String {
     format!("{first}{rest}{end}")
 }
 
-/// Returns the id of the message that ends a task without a result.
+/// Returns the id of the message that ends a task: the same if its end is decided again.
 pub(crate) fn end_id(run: RunId) -> DeliveryId {
     DeliveryId(named_lane_id(&["end of a task", &run.to_string()]))
 }

@@ -86,6 +86,8 @@ enum StepStatus {
     Planned,
     Running,
     Done,
+    /// It ended, and of what it was to do outside Nod one thing was done, and another one was not or might not have been.
+    Incomplete,
     /// It ended, and what it was to do outside Nod was denied, has expired or failed.
     NotDone,
     Failed,
@@ -100,6 +102,7 @@ impl StepStatus {
             Self::Planned => "planned",
             Self::Running => "running",
             Self::Done => "done",
+            Self::Incomplete => "incomplete",
             Self::NotDone => "not_done",
             Self::Failed => "failed",
             Self::Skipped => "skipped",

@@ -95,6 +95,7 @@ pub(crate) async fn load(conn: &mut PgConnection, tenant: TenantId, id: RunId) -
         status: match row.status.as_str() {
             "running" => StepStatus::Running,
             "done" => StepStatus::Done,
+            "incomplete" => StepStatus::Incomplete,
             "not_done" => StepStatus::NotDone,
             "failed" => StepStatus::Failed,
             "skipped" => StepStatus::Skipped,
@@ -119,6 +120,17 @@ pub(crate) async fn load(conn: &mut PgConnection, tenant: TenantId, id: RunId) -
         finished_at: row.finished_at,
         steps: steps.collect(),
     })
+}
+
+/// Loads what its person calls a task.
+pub(crate) async fn load_title(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    task: RunId,
+) -> sqlx::Result<String> {
+    sqlx::query_scalar!("select title from tasks where tenant_id = $1 and id = $2", tenant.0, task.0)
+        .fetch_one(conn)
+        .await
 }
 
 /// Loads a task for its card; `None` if it was deleted.

@@ -16,7 +16,7 @@ use crate::{
     create_task, job, progress,
 };
 use nod_contract::clock::Timestamp;
-use nod_contract::ids::{DeliveryId, RunId, named_lane_id};
+use nod_contract::ids::{DeliveryId, RunId};
 use nod_contract::model::{CompletionRequest, ModelError, Tier, Turn};
 use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::prompt::{PromptText, SystemPrompt};
@@ -25,8 +25,8 @@ use nod_contract::tool::Tool;
 use nod_people::context::Chat;
 use nod_store::jobs::WorkError;
 use nod_store::workflow::{
-    Goal, NewStep, Next, StepOutcome, StepResult, Transition, Want, WorkRequest, Workflow, WorkflowContext,
-    WorkflowEvent, WorkflowRun,
+    self, Acted, Goal, NewStep, Next, StepOutcome, StepResult, Transition, Want, WorkRequest, Workflow,
+    WorkflowContext, WorkflowEvent, WorkflowRun,
 };
 use nod_when::when::local_time;
 
@@ -72,12 +72,16 @@ impl Workflow for Tasks {
         now: Timestamp,
     ) -> sqlx::Result<()> {
         let WorkRequest { tenant, turn, conversation, person, words } = *request;
-        let id = RunId(named_lane_id(&["the task of a turn", &turn.to_string()]));
+        let id = workflow::run_of_turn(turn);
         if sql::exists(conn, tenant, id).await? {
             return Ok(());
         }
         let new = NewTask { id, title: command::title(words), note: words.to_owned(), about: None };
         command::begin(&self.0, conn, (tenant, conversation, person), new, now).await
+    }
+
+    async fn title(&self, conn: &mut PgConnection, run: &WorkflowRun) -> sqlx::Result<String> {
+        sql::load_title(conn, run.tenant, run.id).await
     }
 
     async fn load(&self, conn: &mut PgConnection, run: &WorkflowRun) -> sqlx::Result<Value> {
@@ -106,7 +110,12 @@ impl Workflow for Tasks {
 
     fn give_up(&self, run: &WorkflowRun, loaded: Value, reason: &str) -> Result<Transition, WorkError> {
         let task = Task::deserialize(loaded)?;
-        Ok(fail(run, &task, Rows::GaveUp, reason.to_owned()))
+        Ok(match run.node.as_str() {
+            FINALISE if has_output(&task) => {
+                finish(run, &task, handed_on_by_steps(&task, &card::sentence(reason)))
+            }
+            _ => fail(run, &task, Rows::GaveUp, reason.to_owned()),
+        })
     }
 
     async fn write(
@@ -173,7 +182,7 @@ fn take_outcome(
             let notice = DeliveryId(cx.ids.next());
             let card = card::failed_step(run.id, task, step, notice, reason);
             return Transition {
-                wants: vec![Want::Message { id: notice, card, audience: outcome.audience }],
+                wants: vec![Want::Ask { id: notice, card, audience: outcome.audience }],
                 rows: to_value(&Rows::StepFailed { number, reason: reason.clone(), notice }),
                 next: Next::Wait(STEPS),
                 audience: outcome.audience,
@@ -181,7 +190,11 @@ fn take_outcome(
         }
     };
     let ended = TaskStep {
-        status: if outcome.is_not_done { StepStatus::NotDone } else { StepStatus::Done },
+        status: match outcome.acted {
+            Acted::Fully => StepStatus::Done,
+            Acted::Partly => StepStatus::Incomplete,
+            Acted::NotAtAll => StepStatus::NotDone,
+        },
         waits_for: None,
         summary: Some(handover.step_summary),
         output: Some(handover.step_output_markdown),
@@ -204,7 +217,7 @@ fn take_outcome(
 
 /// Has a model write the result. If it writes none that can be used, what the last step handed on is the result.
 async fn write_result(run: &WorkflowRun, task: &Task, cx: &WorkflowContext<'_>) -> Transition {
-    if task.steps.iter().all(|step| step.output.is_none()) {
+    if !has_output(task) {
         return fail(run, task, Rows::GaveUp, "every step was skipped".to_owned());
     }
     let marker = RunId(cx.ids.next()).short();
@@ -221,19 +234,25 @@ async fn write_result(run: &WorkflowRun, task: &Task, cx: &WorkflowContext<'_>) 
         tools: Vec::new(),
         response_schema: Some(plan::result_schema()),
     };
-    let audience = task.audience();
     let result = match ask_for(ask, plan::parse_result, cx).await {
         Ok(result) => result.unwrap_or_else(|| last_output(task)),
         // What was done is not lost with the one call that would put it together.
-        Err(error) => TaskResult {
-            summary: format!("{} This is what the steps handed on.", error.to_sentence()),
-            ..all_outputs(task)
-        },
+        Err(error) => handed_on_by_steps(task, &error.to_sentence()),
     };
+    finish(run, task, result)
+}
+
+/// Ends the task with its result.
+fn finish(run: &WorkflowRun, task: &Task, result: TaskResult) -> Transition {
+    let audience = task.audience();
     let provenance =
         task.steps.iter().fold(task.provenance(), |all, step| all.merge(step.provenance.clone()));
-    let message =
-        Want::Message { id: DeliveryId(cx.ids.next()), card: card::result(task, &result), audience };
+    let message = Want::Tell {
+        id: card::end_id(run.id),
+        card: card::result(task, &result),
+        audience,
+        provenance: provenance.clone(),
+    };
     let TaskResult { summary, result_markdown: result } = result;
     Transition {
         wants: vec![message],
@@ -241,6 +260,15 @@ async fn write_result(run: &WorkflowRun, task: &Task, cx: &WorkflowContext<'_>) 
         next: Next::Done,
         audience,
     }
+}
+
+fn has_output(task: &Task) -> bool {
+    task.steps.iter().any(|step| step.output.is_some())
+}
+
+/// Returns all that the steps handed on as the result, which no model writes, for this reason.
+fn handed_on_by_steps(task: &Task, reason: &str) -> TaskResult {
+    TaskResult { summary: format!("{reason} This is what the steps handed on."), ..all_outputs(task) }
 }
 
 fn all_outputs(task: &Task) -> TaskResult {
@@ -259,11 +287,11 @@ fn last_output(task: &Task) -> TaskResult {
 /// Ends the task with a message that says why.
 fn fail(run: &WorkflowRun, task: &Task, rows: Rows, reason: String) -> Transition {
     let audience = task.audience();
-    let message = Want::Message {
-        // The same if it is decided again.
+    let message = Want::Tell {
         id: card::end_id(run.id),
         card: card::failure(task, run.id, &reason),
         audience,
+        provenance: task.provenance(),
     };
     Transition { wants: vec![message], rows: to_value(&rows), next: Next::Failed(reason), audience }
 }
@@ -406,7 +434,11 @@ fn handed_on(step: &TaskStep, share: usize, marker: &str) -> Option<String> {
         Provenance::Trusted => output,
         Provenance::Untrusted(_) => fence_untrusted(&output, &step.provenance.sources(), marker),
     };
-    let mark = if step.status == StepStatus::NotDone { ", which was not done," } else { "" };
+    let mark = match step.status {
+        StepStatus::Incomplete => ", which may not be complete,",
+        StepStatus::NotDone => ", which was not done,",
+        _ => "",
+    };
     Some(format!("Step {}{mark} handed on:\n{output}", step.number))
 }
 

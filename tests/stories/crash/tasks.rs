@@ -165,6 +165,38 @@ async fn interrupted_three_times_at_one_point_a_step_asks() {
     world.finish().await;
 }
 
+/// Interrupted three times as its result is written, a task ends with what its steps have handed on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn interrupted_three_times_at_its_result_a_task_loses_none_of_it() {
+    let mut world = World::with_real_clock_on(Platform::Discord).await;
+    let nod = world.start_program(NOD).await;
+    let death = CrashCase {
+        at: vec![CrashPoint::Model(ModelRole::Finaliser); 3],
+        ..killed_case("three times at the result", UserAction::Ask, CrashPoint::Acknowledged)
+    };
+    let ask = || world.chat.run_command_without_waiting("ana", DM, "task say hello");
+    let nod = run_until_crash(&world, nod, &death, ask).await;
+    wait_for_text(&world, &death, "# Done: Say hello").await;
+    world.wait_until_idle().await;
+    let said = world.read_new(DM);
+    insta::assert_snapshot!(said, @r"
+        nod: # Say hello
+          · Ana Silva's task · Done · 1 step
+          ✓ 1 Say hello — I didn't get that. Try “what's new in my mail?” or “tell Bo I'm late”.
+          · Went on after an interruption.
+          [Run again]
+        nod: # Done: Say hello
+          I was interrupted three times at the same point. This is what the steps handed on.
+
+          Say hello
+
+          I didn't get that. Try “what's new in my mail?” or “tell Bo I'm late”.
+    ");
+    world.read_ephemerals("ana");
+    world.kill_program(nod).await;
+    world.finish().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_ten_times_at_random_a_task_is_done_once() {
     play_with_random_kills(Platform::Slack, 7).await;

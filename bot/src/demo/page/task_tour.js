@@ -9,7 +9,7 @@ export const TASK =
   "then tell Bo the plan is ready";
 
 const CARD = /'s task ·/;
-const ENDED = /'s task · (Done|Failed|Stopped)/;
+const ENDED = /'s task · (Done|Ended|Failed|Stopped)/;
 
 const newest = () => all().filter((message) => ofBot(message) && CARD.test(words(message))).at(-1);
 const begun = () => Boolean(newest());
@@ -34,6 +34,6 @@ function going(wanted) {
 export const taskSteps = [
   { title: "Give a task", is: begun, now: giving },
   { title: "Answer it", is: () => told(/Which date\? →/), now: () => going("answer") },
-  { title: "Approve its email", is: () => is(/✓ 4 /) || is(ENDED), now: () => going("nod") },
-  { title: "Read the result", is: () => is(ENDED) && told(/Done: Search my mail for the offer/), now: () => going("nod") },
+  { title: "Approve its email", is: () => is(/[✓◐–] 4 /) || is(ENDED), now: () => going("nod") },
+  { title: "Read the result", is: () => is(ENDED) && told(/(Done|Partly done|Not done): Search my mail for the offer/), now: () => going("nod") },
 ];

@@ -60,10 +60,13 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
     let next = match routed {
         Some(routed) => {
             state.intent = Some(routed.intent);
-            // Whoever asks which tasks there are wants none begun.
-            let is_short = state.user_message().chars().count() <= MAX_WISH_CHARS;
-            let fits = |name: &String| name != CREATE_TASK || routed.intent == Intent::Tool && is_short;
-            state.target_tool = routed.tool.filter(fits).filter(|name| cx.tools.get(name).is_some());
+            let named = routed.tool.filter(|name| cx.tools.get(name).is_some());
+            state.target_tool = if named.as_deref() == Some(CREATE_TASK) {
+                // Whoever asks which tasks there are wants none begun.
+                named.filter(|_| routed.intent == Intent::Tool && is_whole_wish(&mut state))
+            } else {
+                named
+            };
             let target = state.target_tool.as_deref().and_then(|name| cx.tools.get(name));
             state.acts |= matches!(target, Some(Tool::Act(_)));
             state.routed_via = Some("router".to_owned());
@@ -94,6 +97,21 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
         }
     };
     Ok(Step::go(state, next))
+}
+
+/// Whether the message says all that a task needs to know, since a task is told nothing else. If not, the person reads why
+/// they get an answer and no task.
+fn is_whole_wish(state: &mut AgentState) -> bool {
+    let is_short = state.user_message().chars().count() <= MAX_WISH_CHARS;
+    // What came with it is in further turns.
+    let is_alone = state.turns.len() == 1 && state.recalled.thread_context().is_none();
+    if !is_short {
+        let most = group_digits(MAX_WISH_CHARS);
+        state.add_note(&format!("I began no task: a task takes at most {most} characters."));
+    } else if !is_alone {
+        state.add_note("I began no task: a task is told one message alone, without files or a thread.");
+    }
+    is_short && is_alone
 }
 
 /// Returns the tool that answers what exists here, if the router named one that needs no arguments: no model is called for it.

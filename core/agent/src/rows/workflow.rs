@@ -3,11 +3,12 @@
 use sqlx::PgConnection;
 use sqlx::types::Json;
 
+use super::NewMessage;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, PersonId, RunId, TenantId, TraceId};
 use nod_people::people::{Person, sql::PersonRow};
-use nod_store::jobs::Claim;
-use nod_store::workflow::WorkflowRun;
+use nod_store::jobs::{Claim, sql::to_json};
+use nod_store::workflow::{Acted, WorkflowRun};
 
 /// A run of a workflow as loaded.
 pub(crate) struct LoadedWorkflowRun {
@@ -136,12 +137,53 @@ pub(crate) async fn write_workflow_run(
     if moved.execute(conn).await?.rows_affected() == 1 { Ok(()) } else { Err(sqlx::Error::RowNotFound) }
 }
 
+/// Stores what a run of a workflow says to its person.
+pub(crate) async fn insert_message(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    (run, conversation): (RunId, ConversationId),
+    message: &NewMessage<'_>,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let row = message.row();
+    sqlx::query!(
+        "insert into messages (tenant_id, id, conversation_id, run_id, turn_number, role, turn, only_for, untrusted_sources, at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+        tenant.0,
+        row.id,
+        conversation.0,
+        run.0,
+        row.turn_number,
+        row.role,
+        to_json(row.turn)? as _,
+        row.only_for,
+        &row.untrusted_sources,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
 /// What a run and the steps below it did outside Nod.
 pub(crate) struct Actions {
     /// Whether one was asked for or begun.
     pub(crate) were_wanted: bool,
     /// Whether one was done, or might have been.
     pub(crate) have_receipt: bool,
+    /// Whether one was not done, as far as is known, and no later one of the same tool did it for the same recipients.
+    pub(crate) are_missing: bool,
+}
+
+impl Actions {
+    /// Returns how much of what was wanted was done.
+    pub(crate) fn acted(&self) -> Acted {
+        match (self.are_missing, self.have_receipt) {
+            (false, _) => Acted::Fully,
+            (true, true) => Acted::Partly,
+            (true, false) => Acted::NotAtAll,
+        }
+    }
 }
 
 pub(crate) async fn load_actions(
@@ -152,10 +194,21 @@ pub(crate) async fn load_actions(
     sqlx::query_as!(
         Actions,
         r#"with acting as (select id from runs where tenant_id = $1 and (id = $2 or parent_id = $2)),
-             begun as (select e.status from effects e join acting r on e.run_id = r.id where e.tenant_id = $1)
-         select exists (select 1 from begun)
-                 or exists (select 1 from approvals a join acting r on a.run_id = r.id where a.tenant_id = $1) as "were_wanted!",
-             exists (select 1 from begun where status in ('started', 'done', 'unknown')) as "have_receipt!""#,
+             begun as (select e.* from effects e join acting r on e.run_id = r.id where e.tenant_id = $1),
+             asked as (select a.* from approvals a join acting r on a.run_id = r.id where a.tenant_id = $1),
+             wanted as (
+                 select coalesce(a.tool, e.tool) as tool, coalesce(e.status, a.status) as status,
+                     coalesce(a.created_at, e.created_at) as asked_at,
+                     coalesce(e.updated_at, a.decided_at, a.expires_at) as ended_at, coalesce(e.recipients, array(
+                         select jsonb_array_elements_text(a.preview->'recipients'))) as recipients
+                 from asked a full join begun e on e.approval_id = a.id)
+         select exists (select 1 from wanted) as "were_wanted!",
+             exists (select 1 from wanted where status in ('started', 'done', 'unknown')) as "have_receipt!",
+             exists (
+                 select 1 from wanted w where w.status not in ('done', 'superseded') and not exists (
+                     select 1 from wanted later
+                     where later.tool = w.tool and later.status = 'done' and later.asked_at >= w.ended_at
+                       and (later.recipients && w.recipients or later.recipients = w.recipients))) as "are_missing!""#,
         tenant.0,
         run.0
     )

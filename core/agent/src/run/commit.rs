@@ -30,7 +30,7 @@ use nod_store::hooks::StepMoved;
 use nod_store::jobs::{Claim, WorkError, commit_and_begin, sql as jobs};
 use nod_store::runs::RunJob;
 use nod_store::steps::StepRecord;
-use nod_store::workflow::{self, StepOutcome, WorkRequest, WorkflowEvent};
+use nod_store::workflow::{self, Acted, StepOutcome, StepResult, WorkRequest, WorkflowEvent};
 
 /// Everything that a run produced since its last commit.
 pub(super) struct Commit<'a> {
@@ -103,6 +103,8 @@ impl<'a> Commit<'a> {
             self.run.state = before.state;
             self.run.node = Node::Reply;
             self.outputs.truncate(before.outputs);
+            // Work has to begin with the words as they are now, or not at all.
+            self.outputs.retain(|output| !matches!(output, NodeOutput::Work { .. }));
             self.records.truncate(before.records);
         }
     }
@@ -232,12 +234,15 @@ impl<'a> Commit<'a> {
         };
         jobs::assert_lease(conn, self.claim).await?;
         let state = &self.run.state;
-        let actions = sql::load_actions(conn, self.claim.tenant, self.run.id).await?;
+        let acted = match result {
+            StepResult::Failed(_) => Acted::default(),
+            _ => sql::load_actions(conn, self.claim.tenant, self.run.id).await?.acted(),
+        };
         let outcome = StepOutcome {
             result,
             audience: state.record_audience(),
             provenance: state.provenance.clone(),
-            is_not_done: actions.were_wanted && !actions.have_receipt,
+            acted,
         };
         let event = WorkflowEvent::StepEnded { step: self.run.id, outcome };
         workflow::notify(conn, self.claim.tenant, workflow, event, now).await
@@ -494,6 +499,7 @@ impl<'a> Commit<'a> {
         self.enqueue_request_card(conn, new.delivery, &card, now).await?;
         question::sql::insert(conn, tenant, &new, now).await?;
         question::vote::insert_voters(conn, tenant, id, &voters).await?;
+        question::remind::plan(conn, tenant, &new, now).await?;
         let work = RequestJob::ExpireQuestion { question: id };
         Ok(jobs::enqueue(conn, tenant, id.0, &work, new.expires_at, now).await?)
     }

@@ -54,6 +54,24 @@ impl Outbox<'_> {
         self.send_whole(conn, whole, audience, now).await
     }
 
+    /// Posts a message that waits for its person's decision.
+    pub(super) async fn post_question(
+        &self,
+        conn: &mut PgConnection,
+        id: DeliveryId,
+        card: &Card,
+        audience: Audience,
+        now: Timestamp,
+    ) -> Result<(), WorkError> {
+        match audience {
+            Audience::Channel => self.enqueue(conn, id, card, None, audience, now).await,
+            Audience::Person(_) => {
+                let line = placeholder_card(format!("Asked {} privately.", self.name));
+                self.enqueue_private_with_placeholder(conn, id, card, line, now).await
+            }
+        }
+    }
+
     /// Posts a file to its audience, with words beside it.
     pub(super) async fn post_file(
         &self,

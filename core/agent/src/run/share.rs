@@ -28,6 +28,11 @@ pub(super) fn with_question(mut card: Card, question: &str, answer: DeliveryId) 
     if !question.is_empty() {
         card.body.insert(0, Block::Note(format!("{QUESTION}“{question}”")));
     }
+    with_button(card, answer)
+}
+
+/// Adds to an answer that goes to one person only the button that shares it.
+pub(super) fn with_button(card: Card, answer: DeliveryId) -> Card {
     card.with_button("Share in the thread", Style::Plain, OnClick::Action(Action::new(SHARE_ACTION, answer)))
 }
 
@@ -127,6 +132,7 @@ async fn pages(
         if left != given.card {
             delivery::update_card(conn, tenant, id, &left, now).await?;
         }
+        shown.extend(given.card.title.iter().map(|title| format!("{title}\n")));
         shown.extend(given.card.body.iter().filter_map(|block| match block {
             Block::Markdown(words) => Some(format!("{words}\n")),
             _ => None,

@@ -6,8 +6,8 @@ use sqlx::PgConnection;
 
 use crate::context::Agent;
 use crate::forget;
-use crate::rows::{self as sql, LoadedRun, Run};
-use nod_contract::card::Card;
+use crate::rows::{self as sql, LoadedRun, LoadedWorkflowRun, Run};
+use nod_contract::card::{Block, Card};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, PersonId, RunId, TenantId};
 use nod_contract::scope::CHAT;
@@ -67,9 +67,7 @@ pub async fn stop_run(
         None => loaded,
     };
     match workflow {
-        Some(loaded) if loaded.workflow != CHAT => {
-            stop_workflow(core, conn, tenant, &loaded.run, by, now).await
-        }
+        Some(loaded) if loaded.workflow != CHAT => stop_workflow(core, conn, tenant, &loaded, by, now).await,
         _ => stop_and_show(core, conn, tenant, id, by, now, &mut Vec::new()).await,
     }
 }
@@ -80,10 +78,11 @@ async fn stop_workflow(
     core: &Agent,
     conn: &mut PgConnection,
     tenant: TenantId,
-    run: &WorkflowRun,
+    loaded: &LoadedWorkflowRun,
     by: PersonId,
     now: Timestamp,
 ) -> sqlx::Result<StopResult> {
+    let LoadedWorkflowRun { run, workflow, .. } = loaded;
     let WorkflowRun { id, conversation, principal, .. } = run;
     let id = *id;
     if principal.person != by {
@@ -112,7 +111,11 @@ async fn stop_workflow(
     audit::insert_entry(conn, tenant, Some(by), "run.stopped", id.0, None, &json!({}), now).await?;
     let begun = effect::sql::list_states_of_run(conn, tenant, id).await?;
     let venue = delivery::sql::load_location(conn, tenant, *conversation).await?;
-    let card = card(&principal.name, &begun);
+    let title = match core.workflows.get(workflow) {
+        Some(registered) => registered.workflow.title(conn, run).await?,
+        None => String::new(),
+    };
+    let card = card(&principal.name, &title, &begun);
     post(core, conn, tenant, (id, *conversation), &venue, &card, now).await?;
     for hook in &core.accounts.hooks {
         hook.workflow_stopped(conn, tenant, id, now).await?;
@@ -160,7 +163,7 @@ async fn stop_and_show(
     withdraw_requests(conn, tenant, id, by, now).await?;
     audit::insert_entry(conn, tenant, Some(by), "run.stopped", id.0, None, &json!({}), now).await?;
     let begun = effect::sql::list_states_of_run(conn, tenant, id).await?;
-    let card = card(person.display_name(), &begun);
+    let card = card(person.display_name(), "", &begun);
     if !update_progress_line(conn, tenant, &run, &card, now).await? && !shown.contains(&card) {
         post(core, conn, tenant, (id, run.conversation), &venue, &card, now).await?;
         shown.push(card);
@@ -224,8 +227,8 @@ async fn post(
     delivery::enqueue(conn, tenant, venue, &new, now).await
 }
 
-/// Creates the card. `begun` has the states of the run's earlier effects.
-fn card(name: &str, begun: &[String]) -> Card {
+/// Creates the card. `begun` has the states of the run's earlier effects. A turn has no title.
+fn card(name: &str, title: &str, begun: &[String]) -> Card {
     let has = |status: &str| begun.iter().any(|one| one == status);
     let truth = if has("started") {
         "What was already approved is on its way and can't be stopped. Its card will show how it ends."
@@ -236,10 +239,11 @@ fn card(name: &str, begun: &[String]) -> Card {
     } else {
         "Nothing was sent."
     };
-    Card {
-        body: vec![nod_contract::card::Block::Note(format!("Stopped by {name}. {truth}"))],
-        ..Card::default()
-    }
+    let stopped = match title {
+        "" => format!("Stopped by {name}. {truth}"),
+        title => format!("Stopped by {name}: “{title}”. {truth}"),
+    };
+    Card { body: vec![Block::Note(stopped)], ..Card::default() }
 }
 
 #[cfg(test)]
@@ -250,7 +254,7 @@ mod tests {
     fn stopped_card_reports_effects_that_happened() {
         let said = |begun: &[&str]| {
             let begun: Vec<String> = begun.iter().map(|one| (*one).to_owned()).collect();
-            format!("{:?}", card("Ana", &begun).body)
+            format!("{:?}", card("Ana", "", &begun).body)
         };
         assert!(said(&[]).contains("Stopped by Ana. Nothing was sent."));
         assert!(said(&["failed"]).contains("Nothing was sent."));

@@ -6,6 +6,7 @@ use super::commit::complete_job;
 use super::long::{self, TruncatedAnswer};
 use super::outbox::Outbox;
 use super::runner::{INTERRUPTED, MAX_ATTEMPTS, is_interrupted_often, wait_until_stopped};
+use super::share;
 use super::stop::withdraw_requests;
 use crate::context::{Agent, RegisteredWorkflow};
 use crate::graph::claim_check;
@@ -15,6 +16,8 @@ use nod_contract::card::{Block, Card};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::RunId;
 use nod_contract::model::Turn;
+use nod_contract::privacy::Audience;
+use nod_people::delivery::ConversationLocation;
 use nod_people::people::Person;
 use nod_people::{delivery, open_pages, people};
 use nod_store::jobs::{Claim, WorkError, commit_and_begin, sql as jobs};
@@ -156,25 +159,55 @@ impl WorkflowCommit<'_> {
             Want::Withdraw { step } => {
                 Ok(withdraw_requests(conn, run.tenant, *step, run.principal.person, now).await?)
             }
-            Want::Message { id, card, audience } => {
+            Want::Ask { id, card, audience } => {
                 let venue = delivery::sql::load_location(conn, run.tenant, run.conversation).await?;
-                let outbox = Outbox {
-                    core,
-                    tenant: run.tenant,
-                    venue: &venue,
-                    run: run.id,
-                    conversation: run.conversation,
-                    person: run.principal.person,
-                    name: &run.principal.name,
-                    is_shared: self.is_shared,
+                let mentioned = match audience {
+                    Audience::Channel if self.is_shared => {
+                        let (platform, workspace) = (&venue.platform, &venue.workspace);
+                        people::sql::find_user_id(conn, run.tenant, run.principal.person, platform, workspace)
+                            .await?
+                    }
+                    Audience::Channel | Audience::Person(_) => None,
                 };
+                let card = card.clone().with_mention(mentioned.as_deref());
+                self.outbox(&venue).post_question(conn, *id, &card, *audience, now).await
+            }
+            Want::Tell { id, card, audience, provenance } => {
+                let venue = delivery::sql::load_location(conn, run.tenant, run.conversation).await?;
+                let said = card_text(card);
+                let message = NewMessage {
+                    id: core.id(),
+                    turn_number: 0,
+                    person: None,
+                    message_ref: None,
+                    turn: &Turn::Ai { text: said, calls: Vec::new() },
+                    audience: *audience,
+                    provenance,
+                };
+                sql::insert_message(conn, run.tenant, (run.id, run.conversation), &message, now).await?;
                 let TruncatedAnswer { mut card, whole } = long::truncate_answer(card);
                 if is_result && claims_too_much(conn, run, &card).await? {
                     card =
                         card.with_block(Block::Note("To be clear, nothing was sent or changed.".to_owned()));
                 }
-                outbox.post_answer(conn, *id, (&card, whole.as_ref()), *audience, now).await
+                if self.is_shared && *audience != Audience::Channel {
+                    card = share::with_button(card, *id);
+                }
+                self.outbox(&venue).post_answer(conn, *id, (&card, whole.as_ref()), *audience, now).await
             }
+        }
+    }
+
+    fn outbox<'b>(&'b self, venue: &'b ConversationLocation) -> Outbox<'b> {
+        Outbox {
+            core: self.core,
+            tenant: self.run.tenant,
+            venue,
+            run: self.run.id,
+            conversation: self.run.conversation,
+            person: self.run.principal.person,
+            name: &self.run.principal.name,
+            is_shared: self.is_shared,
         }
     }
 
@@ -219,6 +252,15 @@ impl WorkflowCommit<'_> {
         sql::begin(conn, None, run.tenant, &new, &message, now, now).await?;
         Ok(())
     }
+}
+
+/// Returns a card as its person talks about it later.
+fn card_text(card: &Card) -> String {
+    let words = card.body.iter().filter_map(|block| match block {
+        Block::Markdown(text) => Some(text.as_str()),
+        _ => None,
+    });
+    card.title.as_deref().into_iter().chain(words).collect::<Vec<_>>().join("\n\n")
 }
 
 /// Whether a result may say that something was done of which there is no receipt: an action was wanted, or its words say so.

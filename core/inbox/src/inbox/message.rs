@@ -103,10 +103,12 @@ async fn accept_unknown(arrival: &InboundContext<'_>, words: &MessageEvent<'_>) 
             return Ok(true);
         }
         let mut refusal = None;
-        if let Some(question) = known.question.filter(|_| files.is_empty())
+        if let Some(question) = known.question
             && arrival.may_be_served(&mut tx, person).await?
         {
-            match question::handle_reply(&mut tx, arrival.tenant, question, text, person, arrival.now).await?
+            let reply = (text, !files.is_empty());
+            match question::handle_reply(&mut tx, arrival.tenant, question, reply, person, arrival.now)
+                .await?
             {
                 Reply::Taken => {
                     tx.commit().await?;

@@ -96,8 +96,8 @@ async fn remind_co_approvers(
     Ok(())
 }
 
-/// Returns the permalink of the card for its reader, if it is posted.
-fn card_permalink(core: &Chat, card: &Delivery, venue: &ConversationLocation) -> Option<String> {
+/// Returns the permalink of a card for its reader, if it is posted.
+pub(crate) fn card_permalink(core: &Chat, card: &Delivery, venue: &ConversationLocation) -> Option<String> {
     // An ephemeral message disappears on reload.
     if matches!(card.target, Some(DeliveryTarget::Ephemeral { .. })) {
         return None;

@@ -1,5 +1,6 @@
 //! Questions with choices: "Which Bob?" The user picks from buttons; nothing is guessed.
 
+pub mod remind;
 pub mod sql;
 pub mod vote;
 
@@ -240,17 +241,21 @@ pub enum Reply {
     TooLate,
 }
 
-/// Handles a message that replies to a question.
+/// Handles a message that replies to a question. Files are not handed on, so none are taken for an answer.
 pub async fn handle_reply(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: QuestionId,
-    words: &str,
+    (words, has_files): (&str, bool),
     by: PersonId,
     now: Timestamp,
 ) -> sqlx::Result<Reply> {
     match sql::load(conn, tenant, id).await?.filter(|question| question.takes_words && question.person == by)
     {
+        Some(question) if has_files && question.status == "pending" => {
+            let why = "I can't take a file for an answer to that. Please answer in words, without one.";
+            Ok(Reply::Refused(why.to_owned()))
+        }
         Some(question) => store_words(conn, tenant, &question, words, now).await,
         None => Ok(Reply::TooLate),
     }
@@ -308,6 +313,7 @@ async fn store_answer(
     let event = RunEvent::QuestionClosed { question: question.id, answer: Some(answer) };
     runs::notify(conn, tenant, question.run, event, now).await?;
     delivery::update_card(conn, tenant, question.delivery, &closed_card(question, Some(label)), now).await?;
+    remind::close(conn, tenant, question, now).await?;
     Ok(true)
 }
 
@@ -327,6 +333,7 @@ pub async fn withdraw_for_run(
                 ..Card::default()
             };
             delivery::update_card(conn, tenant, question.delivery, &card, now).await?;
+            remind::close(conn, tenant, &question, now).await?;
             vote::close(conn, tenant, &question, VoteResult::Stopped, now).await?;
         }
     }
@@ -349,6 +356,7 @@ pub async fn expire(core: &Base, claim: &Claim, id: QuestionId) -> Result<(), Wo
         let event = RunEvent::QuestionClosed { question: id, answer: None };
         runs::notify(&mut tx, tenant, question.run, event, now).await?;
         delivery::update_card(&mut tx, tenant, question.delivery, &closed_card(&question, None), now).await?;
+        remind::close(&mut tx, tenant, &question, now).await?;
         vote::close(&mut tx, tenant, &question, VoteResult::Late, now).await?;
     }
     jobs::complete(&mut tx, claim).await?;

@@ -122,6 +122,23 @@ pub(super) async fn list_pending_of_run(
     Ok(ids.into_iter().map(QuestionId).collect())
 }
 
+/// Locks a question that waits; returns false if it does not.
+pub(super) async fn lock_pending(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: QuestionId,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let waits = sqlx::query_scalar!(
+        r#"select 1 as "waits!" from questions
+         where tenant_id = $1 and id = $2 and status = 'pending' and expires_at > $3 for update"#,
+        tenant.0,
+        id.0,
+        now
+    );
+    Ok(waits.fetch_optional(conn).await?.is_some())
+}
+
 /// Updates the status from *pending*; returns true for the one caller that wins. An answer must come before the expiry.
 pub async fn resolve(
     conn: &mut PgConnection,
