@@ -672,7 +672,7 @@ async fn all_that_waits_on_an_account_is_called_off_with_it() {
 async fn home_shows_the_second_what_waits_for_them() {
     let mut world = with_pending_request(Platform::Slack, [Answer::text("Bo knows.")]).await;
     world.open_home("cho").await;
-    assert!(world.slack.home("cho").contains("Nothing is waiting for you."));
+    assert!(world.slack.home("cho").contains("Nothing is waiting for your nod."));
     world.click("ana", "general", "Approve").await;
     let home = world.slack.home("cho");
     assert!(home.contains("now it needs you (legal)") && !home.contains("[Edit]"), "{home}");

@@ -3,8 +3,10 @@
 use chrono::TimeDelta;
 use nod_sandbox::model::Answer;
 use nod_tests::World;
+use serde_json::json;
 
 use crate::mail::late_mail_call;
+use crate::tasks::plan;
 
 #[tokio::test]
 async fn an_admin_sees_what_is_left_to_set_up_until_it_is_done() {
@@ -34,8 +36,8 @@ async fn home_shows_what_waits_and_a_press_there_gives_the_receipt() {
     let mut world = World::new().await;
     world.open_home("ana").await;
     insta::assert_snapshot!(world.slack.home("ana"), @r"
-        # Waiting for you
-        · Nothing is waiting for you.
+        # Waiting for your nod
+        · Nothing is waiting for your nod.
         ---
         # Connected accounts
         · None yet. Type /nod connect google to connect yours.
@@ -47,7 +49,7 @@ async fn home_shows_what_waits_and_a_press_there_gives_the_receipt() {
     world.script_model("tool", [late_mail_call(), Answer::text("Bo knows.")]);
     world.say("ana", "general", "@nod tell Bo I'm late").await;
     insta::assert_snapshot!(world.slack.home("ana"), @r"
-        # Waiting for you
+        # Waiting for your nod
         ---
         # Send this email?
         From  ana@acme.test
@@ -69,8 +71,8 @@ async fn home_shows_what_waits_and_a_press_there_gives_the_receipt() {
     ");
     world.click_in_home("ana", "Approve & send").await;
     insta::assert_snapshot!(world.slack.home("ana"), @r"
-        # Waiting for you
-        · Nothing is waiting for you.
+        # Waiting for your nod
+        · Nothing is waiting for your nod.
         ---
         # Recently decided
         ---
@@ -105,8 +107,8 @@ async fn nobody_sees_anything_of_others_on_their_home() {
     world.say("ana", "general", "@nod tell Bo I'm late").await;
     world.open_home("bo").await;
     insta::assert_snapshot!(world.slack.home("bo"), @r"
-        # Waiting for you
-        · Nothing is waiting for you.
+        # Waiting for your nod
+        · Nothing is waiting for your nod.
         ---
         # Connected accounts
         · None yet. Type /nod connect google to connect yours.
@@ -146,5 +148,34 @@ async fn a_home_that_slack_does_not_take_harms_nothing() {
     world.script_model("conversational", [Answer::text("Hello.")]);
     world.say("ana", "general", "@nod hello").await;
     assert!(world.read_new("general").contains("nod: Hello."));
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn open_tasks_stand_on_the_home_of_their_person_and_are_stopped_there() {
+    let mut world = World::new().await;
+    world.open_home("ana").await;
+    world.open_home("bo").await;
+    plan(&world, &["Ask for the date"]);
+    world.model.will(Answer::tool("ask_user", json!({ "question": "Which date?", "options": ["12 March"] })));
+    world.run_command("ana", "dm:ana", "task plan the *summer* party").await;
+    insta::assert_snapshot!(world.slack.home("ana"), @r"
+        # Waiting for your nod
+        · Nothing is waiting for your nod.
+        ---
+        # Your open tasks
+        1. Plan the *summer* party: step 1 of 1 waits for your answer
+        [Stop 1]
+        ---
+        # Connected accounts
+        · None yet. Type /nod connect google to connect yours.
+        ---
+        # What you asked recently
+        · Nothing yet. Mention me in a channel, or send me a direct message.
+    ");
+    assert!(!world.slack.home("bo").contains("party"));
+    world.click_in_home("ana", "Stop 1").await;
+    assert!(!world.slack.home("ana").contains("party"), "{}", world.slack.home("ana"));
+    assert!(world.read_new("dm:ana").contains("Stopped by Ana Silva: “Plan the *summer* party”."));
     world.finish().await;
 }

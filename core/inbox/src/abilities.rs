@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use nod_contract::command::{CommandSpec, MenuEntrySpec};
 use nod_contract::tool::Tool;
-use nod_store::ability::{Ability, AnswerCheck, Buttons, Command, Forms, MenuEntry, MessageHandler, WarmUp};
+use nod_store::ability::{
+    Ability, AnswerCheck, Buttons, Command, Forms, HomeSection, MenuEntry, MessageHandler, WarmUp,
+};
 use nod_store::hooks::Hook;
 use nod_store::jobs::JobHandler;
 use nod_store::workflow::Workflow;
@@ -86,6 +88,10 @@ impl Abilities {
 
     pub(crate) fn menu_entries(&self) -> impl Iterator<Item = MenuEntrySpec> {
         self.0.iter().flat_map(|ability| &ability.menu).map(|entry| entry.spec())
+    }
+
+    pub(crate) fn home_sections(&self) -> impl Iterator<Item = &dyn HomeSection> {
+        self.0.iter().flat_map(|ability| &ability.home).map(AsRef::as_ref)
     }
 
     pub(crate) fn menu_entry(&self, name: &str) -> Option<&dyn MenuEntry> {

@@ -9,7 +9,7 @@ use sqlx::PgConnection;
 use crate::hooks::Hook;
 use crate::jobs::JobHandler;
 use crate::workflow::Workflow;
-use nod_contract::card::{Action, Button};
+use nod_contract::card::{Action, Button, Card};
 use nod_contract::chat::{Attachment, ChannelRef, InteractionResponse};
 use nod_contract::clock::Timestamp;
 use nod_contract::command::{CommandSpec, MenuEntrySpec};
@@ -34,6 +34,8 @@ pub struct Ability {
     pub commands: Vec<Arc<dyn Command>>,
     /// Entries in the menu of every message.
     pub menu: Vec<Arc<dyn MenuEntry>>,
+    /// What it shows on a person's home page.
+    pub home: Vec<Arc<dyn HomeSection>>,
     /// Messages that it answers by itself.
     pub messages: Vec<Arc<dyn MessageHandler>>,
     /// Its checks of answers.
@@ -51,7 +53,7 @@ impl Ability {
     #[must_use]
     pub fn with_name(name: &'static str) -> Self {
         let (tools, jobs, buttons, forms) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let (commands, menu, messages) = (Vec::new(), Vec::new(), Vec::new());
+        let (commands, menu, home, messages) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (checks, hooks, workflows, warm_ups) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         Self {
             name,
@@ -61,6 +63,7 @@ impl Ability {
             forms,
             commands,
             menu,
+            home,
             messages,
             checks,
             hooks,
@@ -138,6 +141,21 @@ pub struct PickedMessage<'a> {
     pub author: Option<&'a str>,
     pub text: &'a str,
     pub attachments: &'a [Attachment],
+}
+
+/// A section of a person's home page, which only they see.
+#[async_trait]
+pub trait HomeSection: Send + Sync {
+    /// Writes it; `None` if there is nothing to show.
+    ///
+    /// # Errors
+    /// If the database does not answer.
+    async fn load(
+        &self,
+        conn: &mut PgConnection,
+        tenant: TenantId,
+        person: PersonId,
+    ) -> sqlx::Result<Option<Card>>;
 }
 
 /// An entry in the menu of every message. It is answered as a [`Command`] is.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::buttons::TaskButtons;
 use crate::command::Begin;
+use crate::list::OnHome;
 use crate::menu::FromMessage;
 use crate::worker::{ShowsSteps, TaskJobs};
 use crate::workflow::Tasks;
@@ -18,6 +19,7 @@ pub fn plug() -> Plug {
         buttons: vec![Arc::new(TaskButtons(chat.clone()))],
         commands: vec![Arc::new(Begin(chat.clone()))],
         menu: vec![Arc::new(FromMessage(chat.clone()))],
+        home: vec![Arc::new(OnHome)],
         hooks: vec![Arc::new(ShowsSteps)],
         workflows: vec![Arc::new(Tasks(chat.clone()))],
         ..Ability::with_name("tasks")

@@ -15,9 +15,9 @@ const MAX_QUESTION_CHARS: usize = 100;
 pub(super) fn page(seen: &HomeContent, zone: &str, typing: CommandSyntax<'_>) -> Vec<Card> {
     let (waiting, decided): (Vec<_>, Vec<_>) =
         seen.approvals.iter().partition(|approval| approval.status == Status::Pending);
-    let mut page = vec![Card::default().with_title("Waiting for you")];
+    let mut page = vec![Card::default().with_title("Waiting for your nod")];
     if waiting.is_empty() {
-        page[0].body.push(Block::Note("Nothing is waiting for you.".to_owned()));
+        page[0].body.push(Block::Note("Nothing is waiting for your nod.".to_owned()));
     }
     // Each approval has its own card here, even if several share a card in the chat.
     let card = |one: &Approval| approval::card_for(one, seen.person);
@@ -26,6 +26,7 @@ pub(super) fn page(seen: &HomeContent, zone: &str, typing: CommandSyntax<'_>) ->
         page.push(Card::default().with_title("Recently decided"));
         page.extend(decided.into_iter().map(card));
     }
+    page.extend(seen.sections.iter().cloned());
     page.push(accounts(&seen.accounts, seen.delegated_access.as_deref(), typing));
     page.push(recent_runs_card(&seen.runs, zone));
     page

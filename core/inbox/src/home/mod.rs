@@ -92,6 +92,8 @@ pub(crate) struct HomeContent {
     pub(crate) accounts: Vec<(String, String, bool)>,
     /// A description of the delegated access that applies if the person has connected nothing.
     pub(crate) delegated_access: Option<String>,
+    /// What abilities show.
+    pub(crate) sections: Vec<Card>,
     /// Newest first.
     pub(crate) runs: Vec<RunListItem>,
 }
@@ -103,7 +105,12 @@ async fn load_content(core: &App, tenant: TenantId, person: &Person) -> sqlx::Re
     for id in sql::list_approvals(&mut conn, tenant, person.id, core.now() - RECENT_DECISION_WINDOW).await? {
         approvals.extend(approval::sql::load(&mut conn, tenant, ApprovalId(id)).await?);
     }
+    let mut sections = Vec::new();
+    for section in core.abilities.home_sections() {
+        sections.extend(section.load(&mut conn, tenant, person.id).await?);
+    }
     Ok(HomeContent {
+        sections,
         person: person.id,
         approvals,
         accounts: connection::sql::list_accounts(&mut conn, tenant, person.id).await?,
