@@ -170,6 +170,12 @@ async fn what_a_task_in_a_channel_reads_in_a_mailbox_is_its_owners(platform: Pla
     }
     assert!(world.read_new("dm:ana").contains("Heliotrope, and Bo knows."));
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
+    for rows in ["tasks t where only_for", "task_steps t where only_for", "messages t where only_for"] {
+        let shared = format!("select count(*) from {rows} is null and t::text ilike '%heliotrope%'");
+        let shared: i64 =
+            sqlx::query_scalar(sqlx::AssertSqlSafe(shared)).fetch_one(&world.pool).await.unwrap();
+        assert_eq!(shared, 0, "{rows}");
+    }
     world.script_model("conversational", [Answer::text("I don't know.")]);
     world.reply("bo", "general", &thread, "@nod what came of it?").await;
     assert!(!world.model.requests().last().unwrap().to_string().to_lowercase().contains("heliotrope"));

@@ -26,7 +26,7 @@ pub(crate) enum Rows {
     /// A step began.
     StepBegun { number: i16, run: RunId },
     /// The step failed, and its person is asked how to go on.
-    StepFailed { number: i16, reason: String, notice: DeliveryId },
+    StepFailed { number: i16, reason: String, notice: DeliveryId, audience: Audience },
     /// The result.
     Finished { summary: String, result: String, audience: Audience, provenance: Provenance },
     /// It ended without a result.
@@ -229,16 +229,18 @@ pub(crate) async fn write(
             }
         }
         Rows::StepBegun { number, run } => begin_step(conn, tenant, task, (*number, *run), now).await?,
-        Rows::StepFailed { number, reason, notice } => {
+        Rows::StepFailed { number, reason, notice, audience } => {
             sqlx::query!(
-                "update task_steps set status = 'failed', waits_for = null, summary = $4, notice_id = $5, finished_at = $6
+                "update task_steps set status = 'failed', waits_for = null, summary = $4, notice_id = $5, finished_at = $6,
+                     only_for = $7
                  where tenant_id = $1 and task_id = $2 and number = $3",
                 tenant.0,
                 task.0,
                 number,
                 reason,
                 notice.0,
-                now
+                now,
+                audience_person_id(*audience)
             )
             .execute(conn)
             .await?;

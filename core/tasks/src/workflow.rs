@@ -183,7 +183,12 @@ fn take_outcome(
             let card = card::failed_step(run.id, task, step, notice, reason);
             return Transition {
                 wants: vec![Want::Ask { id: notice, card, audience: outcome.audience }],
-                rows: to_value(&Rows::StepFailed { number, reason: reason.clone(), notice }),
+                rows: to_value(&Rows::StepFailed {
+                    number,
+                    reason: reason.clone(),
+                    notice,
+                    audience: outcome.audience,
+                }),
                 next: Next::Wait(STEPS),
                 audience: outcome.audience,
             };

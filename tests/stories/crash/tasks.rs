@@ -199,12 +199,12 @@ async fn interrupted_three_times_at_its_result_a_task_loses_none_of_it() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_ten_times_at_random_a_task_is_done_once() {
-    play_with_random_kills(Platform::Slack, 7).await;
+    is_as_undisturbed(Platform::Slack, 7).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_ten_times_at_random_a_task_is_done_once_on_discord() {
-    play_with_random_kills(Platform::Discord, 11).await;
+    is_as_undisturbed(Platform::Discord, 11).await;
 }
 
 const WISH: &str = "list my newest mail, then ask me which date: 12 March or 19 March, then put it into a file called plan, \
@@ -212,9 +212,14 @@ const WISH: &str = "list my newest mail, then ask me which date: 12 March or 19 
 /// What the person presses once it is there and Nod was killed so often, and again if nothing comes of it.
 const PRESSES: [(&str, usize); 3] = [("19 March", 3), ("Approve & send", 6), ("Try this step again", 0)];
 
+async fn is_as_undisturbed(platform: Platform, seed: u64) {
+    let undisturbed = play(platform, seed, 0).await;
+    assert_eq!(play(platform, seed, KILLS).await, undisturbed, "seed {seed}");
+}
+
 /// A mail is read, a date is asked for, a file is made, a mail waits for its nod, and a result comes. Nod is killed behind
-/// every few requests that it makes, and while it waits for a person.
-async fn play_with_random_kills(platform: Platform, seed: u64) {
+/// every few requests that it makes, and while it waits for a person. Returns what the audit says of it.
+async fn play(platform: Platform, seed: u64, most_kills: usize) -> Vec<String> {
     let mut world = World::with_real_clock_on(platform).await;
     let mut nod = world.start_program(NOD).await;
     world.connect_google("ana").await;
@@ -236,11 +241,11 @@ async fn play_with_random_kills(platform: Platform, seed: u64) {
         assert!(Instant::now() < until, "seed {seed}, {kills} kills:\n{}", world.chat.dump());
         let text = world.chat.channel_text(DM);
         let is_done = text.contains("Ana Silva's task · Done · 4 steps") && text.contains("# Done: ");
-        if is_done && kills >= KILLS {
+        if is_done && kills >= most_kills {
             break;
         }
         let shown = PRESSES.into_iter().filter(|(label, _)| text.contains(&format!("[{label}]")));
-        let (early, due): (Vec<_>, Vec<_>) = shown.partition(|(_, least)| kills < *least);
+        let (early, due): (Vec<_>, Vec<_>) = shown.partition(|(_, least)| kills < (*least).min(most_kills));
         for (label, _) in due {
             if pressed.get(label).is_none_or(|at| at.elapsed() > Duration::from_secs(5)) {
                 pressed.insert(label, Instant::now());
@@ -252,7 +257,7 @@ async fn play_with_random_kills(platform: Platform, seed: u64) {
         let without_steps = text.contains("Planning…") || text.contains("Writing the result…");
         let may_kill = (requests(&world) >= next_kill || !early.is_empty())
             && !(without_steps && kills_without_steps >= 2);
-        if kills < KILLS && (may_kill || is_done) {
+        if kills < most_kills && (may_kill || is_done) {
             sleep(Duration::from_millis(random(40))).await;
             world.kill_program(nod).await;
             nod = world.start_program(NOD).await;
@@ -263,7 +268,10 @@ async fn play_with_random_kills(platform: Platform, seed: u64) {
         }
         sleep(Duration::from_millis(5)).await;
     }
-    assert!(kills_on_the_way >= 6, "seed {seed}: killed {kills_on_the_way} times before it was done");
+    assert!(
+        kills_on_the_way >= most_kills * 6 / 10,
+        "seed {seed}: killed {kills_on_the_way} times before it was done"
+    );
     world.wait_until_idle().await;
     let said = world.read_new(DM);
     let seen = |words: &str| said.matches(words).count();
@@ -272,7 +280,7 @@ async fn play_with_random_kills(platform: Platform, seed: u64) {
     {
         assert_eq!(seen(words), 1, "seed {seed}: {words}: {said}");
     }
-    assert!(said.contains("Went on after an interruption."), "seed {seed}: {said}");
+    assert_eq!(said.contains("Went on after an interruption."), kills > 0, "seed {seed}: {said}");
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1, "seed {seed}");
     for (rows, wanted) in [
         ("tasks where summary is not null", 1),
@@ -290,9 +298,12 @@ async fn play_with_random_kills(platform: Platform, seed: u64) {
             "seed {seed}: {rows}"
         );
     }
+    let audit = sqlx::query_scalar("select action from audit order by at, action");
+    let audit = audit.fetch_all(&world.pool).await.unwrap();
     world.read_ephemerals("ana");
     world.kill_program(nod).await;
     world.finish().await;
+    audit
 }
 
 async fn wait_for_text(world: &World, death: &CrashCase, words: &str) {
