@@ -173,6 +173,7 @@ async fn open_tasks_stand_on_the_home_of_their_person_and_are_stopped_there() {
         # What you asked recently
         · Nothing yet. Mention me in a channel, or send me a direct message.
     ");
+    world.open_home("bo").await;
     assert!(!world.slack.home("bo").contains("party"));
     world.click_in_home("ana", "Stop 1").await;
     assert!(!world.slack.home("ana").contains("party"), "{}", world.slack.home("ana"));

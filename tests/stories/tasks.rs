@@ -90,7 +90,7 @@ async fn a_task_is_planned_done_and_told(platform: Platform) {
               Olive it is.
 
               Ana
-              · Asked by your task Compare the offers and tell Bo which to take, step 2. Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
+              · Asked by your task “Compare the offers and tell Bo which to take”, step 2. Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
               [Approve & send] [Edit] [Deny]
         ");
     }
@@ -166,10 +166,6 @@ async fn a_result_can_be_talked_about(platform: Platform) {
     assert!(world.read_new("dm:ana").contains("gif"));
     let asked = world.model.requests().last().unwrap().to_string();
     assert!(asked.contains(r"Done: Find the word\n\nThe word is fig.\n\nIt has three letters."), "{asked}");
-    world.script_model("conversational", [Answer::text("I don't know.")]);
-    world.say("bo", "dm:bo", "which word is it?").await;
-    assert!(!world.model.requests().last().unwrap().to_string().contains("fig"));
-    world.read_new("dm:bo");
     world.finish().await;
 }
 
@@ -211,8 +207,6 @@ async fn a_wish_that_nobody_can_plan_is_one_step(platform: Platform) {
               · I could not make a plan, so all of it is one step.
               [Run again]
             nod: # Done: Find it
-              It is here.
-
               It is here. It was here before.
         ");
     }
@@ -321,7 +315,7 @@ async fn a_step_that_failed_is_tried_again(platform: Platform) {
             nod: # Step 2 did not work: Look again
               The model refused the request (status 400). The person who runs Nod needs to look at it. This step sent and changed nothing.
               · If nobody decides within 72 hours, it and the steps after it are skipped.
-              · Asked by your task Find it · run ········
+              · Asked by your task “Find it” · run ········
               [Try this step again] [Skip it] [Stop]
         ");
     }
@@ -602,7 +596,7 @@ async fn a_question_is_answered_with_a_button(platform: Platform) {
               ▸ 1 Ask for the date
               [Stop]
             nod: # Which date?
-              · Asked by your task Plan the summer party, step 1. Press a button, or reply to this message.
+              · Asked by your task “Plan the summer party”, step 1. Press a button, or reply to this message.
               [12 March] [19 March] [Something else]
         ");
     }
@@ -701,7 +695,7 @@ async fn a_question_that_nobody_answers_is_told_so(platform: Platform) {
     world.advance(TimeDelta::hours(49)).await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_rest("dm:ana"), @r"
-            nod: · Ana Silva, your task still waits for your answer: Which date? In a day it goes on without one.
+            nod: · Ana Silva, your task still waits for your answer: Which date? Without one it goes on at Mon 9 Mar 2026, 09:30 WET.
               [Go to the question]
         ");
     }
@@ -797,7 +791,7 @@ async fn a_step_of_whose_mails_one_was_denied_may_not_be_complete(platform: Plat
     let read = world.read_new("dm:ana");
     assert!(read.contains("Ended · 0 of 1 step done"), "{read}");
     assert!(read.contains("◐ 1 Tell Bo and Cho — may not be complete. Both were told."), "{read}");
-    assert!(read.contains("# Partly done: Tell Bo and Cho which to take"), "{read}");
+    assert!(read.contains("# May not be complete: Tell Bo and Cho which to take"), "{read}");
     let asked = world.model.all_requests().iter().map(Value::to_string).collect::<String>();
     assert!(asked.contains("Step 1, which may not be complete, handed on:"), "{asked}");
     world.finish().await;

@@ -78,10 +78,13 @@ async fn a_task_in_a_channel_is_seen_by_all(platform: Platform) {
                   [Stop]
                 nod: I have begun a task. It goes on by itself; talk to me meanwhile.
                 nod: # Which date?
-                  · Asked by your task Ask me for the date, then say it here, step 1.
+                  @ana
+                  · Asked by your task “Ask me for the date, then say it here”, step 1.
                   [12 March] [Something else]
         ");
     }
+    // The card says who is asked.
+    world.expect_loose_end("a ping: ana");
     world.click("bo", "general", "12 March").await;
     assert!(world.read_ephemerals("bo").contains("This question is for someone else."));
     world.click("bo", "general", "Stop").await;
@@ -143,7 +146,7 @@ async fn what_a_task_in_a_channel_reads_in_a_mailbox_is_its_owners(platform: Pla
               Heliotrope it is.
 
               Ana
-              · Asked by your task Read the offers in my mail, ask me for the date, then tell Bo, step 3. Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
+              · Asked by your task “Read the offers in my mail, ask me for the date, then tell Bo”, step 3. Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
               [Approve & send] [Edit] [Deny]
         ");
     }
@@ -266,7 +269,10 @@ async fn what_comes_with_files_is_no_task(platform: Platform) {
     world.share_file("ana", "dm:ana", "compare these offers as a task", &offers).await;
     let said = world.read_new("dm:ana");
     assert!(said.contains("Olive costs 21 a head, Fig 23."), "{said}");
-    assert!(said.contains("I began no task: a task is told one message alone"), "{said}");
+    assert!(
+        said.contains("To have this done as a task, say all of it in one message, without files."),
+        "{said}"
+    );
     assert_eq!(count_tasks(&world).await, 0);
     world.finish().await;
 }
@@ -318,8 +324,19 @@ async fn a_message_that_is_deleted_stops_the_task_that_it_began(platform: Platfo
     world.chat.delete("ana", "dm:ana", &said);
     world.wait_until_idle().await;
     let read = world.read_new("dm:ana");
-    assert!(read.contains("Stopped by Ana Silva: “Ask me for the date, then tell me”."), "{read}");
-    assert!(read.contains("Which date? → stopped"), "{read}");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(read, @r"
+            nod: # (deleted)
+              · Ana Silva's task · Stopped · 0 of 1 step done
+              ■ 1 (deleted) — stopped
+            nod: I have begun a task. It goes on by itself; talk to me meanwhile.
+            nod: · Which date? → stopped
+            nod: · I stopped the task whose message was deleted. Nothing was sent.
+        ");
+    }
+    let kept = "select count(*) from tasks t, task_steps s where t::text || s::text ilike '%ask me%'";
+    let kept: i64 = sqlx::query_scalar(kept).fetch_one(&world.pool).await.unwrap();
+    assert_eq!(kept, 0);
     world.finish().await;
 }
 
@@ -338,7 +355,7 @@ async fn a_private_step_that_failed_in_a_channel_is_decided_by_its_owner(platfor
             nod: # Step 1 did not work: Read the offers
               The model refused the request (status 400). The person who runs Nod needs to look at it. This step sent and changed nothing.
               · If nobody decides within 72 hours, it and the steps after it are skipped.
-              · Asked by your task Read the offers in my mail, then tell me · run ········
+              · Asked by your task “Read the offers in my mail, then tell me” · run ········
               [Try this step again] [Skip it] [Stop]
         ");
         insta::assert_snapshot!(world.read_new("general"), @r"

@@ -585,6 +585,19 @@ pub async fn find_by_message(
     }))
 }
 
+/// Whether a run has not ended.
+pub async fn is_open(conn: &mut PgConnection, tenant: TenantId, run: RunId) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(
+        r#"select exists (
+             select 1 from runs
+             where tenant_id = $1 and id = $2 and status in ('queued', 'running', 'waiting')) as "open!""#,
+        tenant.0,
+        run.0
+    )
+    .fetch_one(conn)
+    .await
+}
+
 /// Returns the answers of a run that only one person may read, newest first.
 pub(super) async fn list_private_answers(
     conn: &mut PgConnection,

@@ -30,6 +30,15 @@ pub struct StepMoved {
     pub waits_for: Option<WaitsFor>,
 }
 
+/// The run of a workflow was stopped.
+#[derive(Debug, Clone, Copy)]
+pub struct WorkflowStopped {
+    pub tenant: TenantId,
+    pub run: RunId,
+    /// Whether the message that began it was deleted, so its words are not kept.
+    pub is_deleted: bool,
+}
+
 /// What only a person can give.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitsFor {
@@ -67,8 +76,7 @@ pub trait Hook: Send + Sync {
     async fn workflow_stopped(
         &self,
         _conn: &mut PgConnection,
-        _tenant: TenantId,
-        _run: RunId,
+        _stopped: WorkflowStopped,
         _now: Timestamp,
     ) -> sqlx::Result<()> {
         Ok(())

@@ -76,11 +76,11 @@ pub trait Workflow: Send + Sync {
         cx: &WorkflowContext<'_>,
     ) -> Result<Transition, WorkError>;
 
-    /// Ends a run that failed again and again, for this reason.
+    /// Ends a run that cannot go on.
     ///
     /// # Errors
     /// If what was loaded cannot be read.
-    fn give_up(&self, run: &WorkflowRun, loaded: Value, reason: &str) -> Result<Transition, WorkError>;
+    fn give_up(&self, run: &WorkflowRun, loaded: Value, why: GaveUp) -> Result<Transition, WorkError>;
 
     /// Writes the rows of a transition, in its commit: after all else, so it may lock only rows of its own, and then lanes
     /// of its own jobs and messages.
@@ -159,6 +159,15 @@ pub enum Next {
     Failed(String),
 }
 
+/// Why a run cannot go on, with a sentence that says it.
+#[derive(Debug, Clone, Copy)]
+pub enum GaveUp {
+    /// It failed again and again.
+    Broken(&'static str),
+    /// Its person is not served any more.
+    Refused(&'static str),
+}
+
 /// Something that a workflow wants to happen.
 pub enum Want {
     /// A step begins.
@@ -206,7 +215,7 @@ pub enum Acted {
     /// All of them, or none was asked for.
     #[default]
     Fully,
-    /// One was denied, has expired or failed, or nobody knows whether it was done; another one was done.
+    /// Perhaps not all of them: nobody knows whether one was done, or one was, and another was denied, has expired or failed.
     Partly,
     /// None of them.
     NotAtAll,

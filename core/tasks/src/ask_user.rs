@@ -83,7 +83,7 @@ impl ReadTool for AskUser {
             )));
         }
         let how = if asker.takes_replies { " Press a button, or reply to this message." } else { "" };
-        let message = format!("Asked by your task {}, step {}.{how}", asker.title, asker.step);
+        let message = format!("Asked by your task “{}”, step {}.{how}", asker.title, asker.step);
         Err(ToolError::Ask { question, choices: choices(asked.options), message })
     }
 }

@@ -1,7 +1,7 @@
 //! What people read of a task.
 
 use crate::plan::{TaskResult, UNPLANNED};
-use crate::{MAX_WISH_CHARS, StepStatus, Task, TaskStep};
+use crate::{DELETED, MAX_WISH_CHARS, StepStatus, Task, TaskStep};
 use nod_contract::card::{Action, Block, Button, Card, OnClick, Style};
 use nod_contract::ids::{DeliveryId, RunId, named_lane_id};
 use nod_contract::privacy::Audience;
@@ -66,14 +66,15 @@ pub(crate) fn progress(run: RunId, task: &Task, (owner, is_shared): (&str, bool)
     if task.steps.iter().any(|step| step.detail == UNPLANNED) {
         body.push(Block::Note("I could not make a plan, so all of it is one step.".to_owned()));
     }
-    let button = match phase.is_open() {
-        true => stop_button("Stop", run),
-        false => button("Run again", Style::Plain, Action::new(RUN_AGAIN, run)),
+    let buttons = match phase.is_open() {
+        true => vec![stop_button("Stop", run)],
+        false if task.note == DELETED => Vec::new(),
+        false => vec![button("Run again", Style::Plain, Action::new(RUN_AGAIN, run))],
     };
     Card {
         title: Some(task.title.clone()),
         body,
-        buttons: vec![button],
+        buttons,
         notice: Some(format!("Task: {}", task.title)),
         ..Card::default()
     }
@@ -184,7 +185,7 @@ pub(crate) fn failed_step(
             Block::Note(
                 "If nobody decides within 72 hours, it and the steps after it are skipped.".to_owned(),
             ),
-            Block::Note(format!("Asked by your task {} · run {}", task.title, run.short())),
+            Block::Note(format!("Asked by your task “{}” · run {}", task.title, run.short())),
         ],
         buttons: vec![
             button("Try this step again", Style::Primary, Action::new(TRY_STEP_AGAIN, notice)),
@@ -203,14 +204,19 @@ pub(crate) fn decided_step(number: i16, decision: &str) -> Card {
 /// Writes the message that brings the result. Its title says no more than the marks of the steps.
 pub(crate) fn result(task: &Task, result: &TaskResult) -> Card {
     let how_far = match task.count_done() {
-        0 if task.steps.iter().any(|step| step.status == StepStatus::Incomplete) => "Partly done",
+        0 if task.count_incomplete() > 0 => "May not be complete",
         0 => "Not done",
         done if done < task.steps.len() => "Partly done",
         _ => "Done",
     };
+    let TaskResult { summary, result_markdown: text } = result;
+    let text = match text.trim_start().starts_with(summary.trim()) {
+        true => text.clone(),
+        false => format!("{summary}\n\n{text}"),
+    };
     Card {
         title: Some(format!("{how_far}: {}", task.title)),
-        body: vec![Block::Markdown(format!("{}\n\n{}", result.summary, result.result_markdown))],
+        body: vec![Block::Markdown(text)],
         ..Card::default()
     }
 }
@@ -218,7 +224,8 @@ pub(crate) fn result(task: &Task, result: &TaskResult) -> Card {
 /// Writes the message that says why a task ended without a result.
 pub(crate) fn failure(task: &Task, run: RunId, reason: &str) -> Card {
     let done = task.count_done();
-    let kept = match done {
+    let kept = match done + task.count_incomplete() {
+        _ if task.count_incomplete() > 0 => "What its steps did before that stands.".to_owned(),
         0 => "No step was done before that.".to_owned(),
         1 => "One step was done before that; what it did stands.".to_owned(),
         n => format!("{n} steps were done before that; what they did stands."),

@@ -39,6 +39,8 @@ const PLAN: &str = "plan";
 const STEPS: &str = "steps";
 /// A model writes the result.
 const FINALISE: &str = "finalise";
+/// Replaces the words of a task whose message was deleted.
+const DELETED: &str = "(deleted)";
 /// The longest wish, in characters.
 const MAX_WISH_CHARS: usize = 4_000;
 /// The longest title of a task or a step, in characters.
@@ -86,7 +88,7 @@ enum StepStatus {
     Planned,
     Running,
     Done,
-    /// It ended, and of what it was to do outside Nod one thing was done, and another one was not or might not have been.
+    /// It ended, and perhaps not all was done of what it was to do outside Nod.
     Incomplete,
     /// It ended, and what it was to do outside Nod was denied, has expired or failed.
     NotDone,
@@ -115,6 +117,11 @@ impl Task {
     /// Returns how many of its steps are done.
     fn count_done(&self) -> usize {
         self.steps.iter().filter(|step| step.status == StepStatus::Done).count()
+    }
+
+    /// Returns how many of its steps may not be complete.
+    fn count_incomplete(&self) -> usize {
+        self.steps.iter().filter(|step| step.status == StepStatus::Incomplete).count()
     }
 
     /// Returns the step that failed and waits for a decision, if the task is open.

@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use crate::about::About;
 use crate::card::Phase;
 use crate::list::OpenTask;
-use crate::{FINALISE, PLAN, StepStatus, Task, TaskStep};
+use crate::{DELETED, FINALISE, PLAN, StepStatus, Task, TaskStep};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, PersonId, RunId, TenantId};
 use nod_contract::privacy::{Audience, Provenance};
@@ -346,21 +346,28 @@ pub(crate) async fn update_wait(conn: &mut PgConnection, moved: &StepMoved) -> s
     Ok(done.rows_affected() > 0)
 }
 
-/// Ends a task that was stopped; returns false if the run is that of no task.
+/// Ends a task that was stopped; returns false if the run is that of no task. If it is deleted, its words go.
 pub(crate) async fn stop(
     conn: &mut PgConnection,
     tenant: TenantId,
     task: RunId,
+    is_deleted: bool,
     now: Timestamp,
 ) -> sqlx::Result<bool> {
     let done = sqlx::query!(
         "with steps as (
-             update task_steps set status = 'stopped', waits_for = null, finished_at = $3
-             where tenant_id = $1 and task_id = $2 and status = 'running')
-         update tasks set finished_at = $3 where tenant_id = $1 and id = $2",
+             update task_steps set status = case status when 'running' then 'stopped' else status end, waits_for = null,
+                 finished_at = case status when 'running' then $3 else finished_at end,
+                 title = case when $4 then $5 else title end, detail = case when $4 then '' else detail end
+             where tenant_id = $1 and task_id = $2 and (status = 'running' or $4))
+         update tasks set finished_at = $3, title = case when $4 then $5 else title end,
+             note = case when $4 then $5 else note end
+         where tenant_id = $1 and id = $2",
         tenant.0,
         task.0,
-        now
+        now,
+        is_deleted,
+        DELETED
     )
     .execute(conn)
     .await?;

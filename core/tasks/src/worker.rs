@@ -6,9 +6,8 @@ use sqlx::PgConnection;
 use crate::job::TaskJob;
 use crate::{failed_step, progress, sql};
 use nod_contract::clock::Timestamp;
-use nod_contract::ids::{RunId, TenantId};
 use nod_people::context::Chat;
-use nod_store::hooks::{Hook, StepMoved};
+use nod_store::hooks::{Hook, StepMoved, WorkflowStopped};
 use nod_store::jobs::{Claim, Job, JobHandler, WorkError};
 
 /// Shows that a step goes on or waits, and that a task was stopped.
@@ -31,11 +30,10 @@ impl Hook for ShowsSteps {
     async fn workflow_stopped(
         &self,
         conn: &mut PgConnection,
-        tenant: TenantId,
-        run: RunId,
+        WorkflowStopped { tenant, run, is_deleted }: WorkflowStopped,
         now: Timestamp,
     ) -> sqlx::Result<()> {
-        if sql::stop(conn, tenant, run, now).await? {
+        if sql::stop(conn, tenant, run, is_deleted, now).await? {
             progress::show(conn, tenant, run, now).await?;
         }
         Ok(())

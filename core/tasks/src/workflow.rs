@@ -25,8 +25,8 @@ use nod_contract::tool::Tool;
 use nod_people::context::Chat;
 use nod_store::jobs::WorkError;
 use nod_store::workflow::{
-    self, Acted, Goal, NewStep, Next, StepOutcome, StepResult, Transition, Want, WorkRequest, Workflow,
-    WorkflowContext, WorkflowEvent, WorkflowRun,
+    self, Acted, GaveUp, Goal, NewStep, Next, StepOutcome, StepResult, Transition, Want, WorkRequest,
+    Workflow, WorkflowContext, WorkflowEvent, WorkflowRun,
 };
 use nod_when::when::local_time;
 
@@ -108,13 +108,15 @@ impl Workflow for Tasks {
         })
     }
 
-    fn give_up(&self, run: &WorkflowRun, loaded: Value, reason: &str) -> Result<Transition, WorkError> {
+    fn give_up(&self, run: &WorkflowRun, loaded: Value, why: GaveUp) -> Result<Transition, WorkError> {
         let task = Task::deserialize(loaded)?;
-        Ok(match run.node.as_str() {
-            FINALISE if has_output(&task) => {
+        Ok(match (run.node.as_str(), why) {
+            (FINALISE, GaveUp::Broken(reason)) if has_output(&task) => {
                 finish(run, &task, handed_on_by_steps(&task, &card::sentence(reason)))
             }
-            _ => fail(run, &task, Rows::GaveUp, reason.to_owned()),
+            (_, GaveUp::Broken(reason) | GaveUp::Refused(reason)) => {
+                fail(run, &task, Rows::GaveUp, reason.to_owned())
+            }
         })
     }
 
@@ -422,7 +424,7 @@ fn begin_step(task: &Task, steps: &[TaskStep], step: &TaskStep, id: RunId) -> Ne
     let told = task.about_turn(&marker).into_iter().chain([Turn::System { text }]).collect();
     // The title of a task made of a message is somebody else's words, which belong on no card that asks for a nod.
     let label = match &task.about {
-        None => format!("your task {}, step {}", task.title, step.number),
+        None => format!("your task “{}”, step {}", task.title, step.number),
         Some(_) => format!("the task that you made of a message, step {}", step.number),
     };
     NewStep { id, label, words: task.note.clone(), told, audience, provenance }

@@ -107,9 +107,9 @@ fn is_whole_wish(state: &mut AgentState) -> bool {
     let is_alone = state.turns.len() == 1 && state.recalled.thread_context().is_none();
     if !is_short {
         let most = group_digits(MAX_WISH_CHARS);
-        state.add_note(&format!("I began no task: a task takes at most {most} characters."));
+        state.add_note(&format!("To have this done as a task, say it in at most {most} characters."));
     } else if !is_alone {
-        state.add_note("I began no task: a task is told one message alone, without files or a thread.");
+        state.add_note("To have this done as a task, say all of it in one message, without files.");
     }
     is_short && is_alone
 }

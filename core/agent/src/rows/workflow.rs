@@ -171,14 +171,17 @@ pub(crate) struct Actions {
     pub(crate) were_wanted: bool,
     /// Whether one was done, or might have been.
     pub(crate) have_receipt: bool,
-    /// Whether one was not done, as far as is known, and no later one of the same tool did it for the same recipients.
+    /// Whether one was not done, as far as is known, and no later one of the same tool did it for all its recipients, or, if
+    /// it has none, for the same thing.
     pub(crate) are_missing: bool,
 }
 
 impl Actions {
-    /// Returns how much of what was wanted was done.
-    pub(crate) fn acted(&self) -> Acted {
+    /// Returns how much of what was wanted was done. `was_called` if an action was called, which leaves no row if it was
+    /// refused before anybody was asked.
+    pub(crate) fn acted(&self, was_called: bool) -> Acted {
         match (self.are_missing, self.have_receipt) {
+            (false, _) if was_called && !self.were_wanted => Acted::Partly,
             (false, _) => Acted::Fully,
             (true, true) => Acted::Partly,
             (true, false) => Acted::NotAtAll,
@@ -198,6 +201,7 @@ pub(crate) async fn load_actions(
              asked as (select a.* from approvals a join acting r on a.run_id = r.id where a.tenant_id = $1),
              wanted as (
                  select coalesce(a.tool, e.tool) as tool, coalesce(e.status, a.status) as status,
+                     coalesce(a.preview->>'topic', (a.preview->'payload')::text, e.payload::text) as topic,
                      coalesce(a.created_at, e.created_at) as asked_at,
                      coalesce(e.updated_at, a.decided_at, a.expires_at) as ended_at, coalesce(e.recipients, array(
                          select jsonb_array_elements_text(a.preview->'recipients'))) as recipients
@@ -205,10 +209,11 @@ pub(crate) async fn load_actions(
          select exists (select 1 from wanted) as "were_wanted!",
              exists (select 1 from wanted where status in ('started', 'done', 'unknown')) as "have_receipt!",
              exists (
-                 select 1 from wanted w where w.status not in ('done', 'superseded') and not exists (
+                 select 1 from wanted w where w.status <> 'done' and not exists (
                      select 1 from wanted later
                      where later.tool = w.tool and later.status = 'done' and later.asked_at >= w.ended_at
-                       and (later.recipients && w.recipients or later.recipients = w.recipients))) as "are_missing!""#,
+                       and later.recipients @> w.recipients
+                       and (w.recipients <> '{}' or later.topic = w.topic))) as "are_missing!""#,
         tenant.0,
         run.0
     )

@@ -236,7 +236,7 @@ impl<'a> Commit<'a> {
         let state = &self.run.state;
         let acted = match result {
             StepResult::Failed(_) => Acted::default(),
-            _ => sql::load_actions(conn, self.claim.tenant, self.run.id).await?.acted(),
+            _ => sql::load_actions(conn, self.claim.tenant, self.run.id).await?.acted(state.acts),
         };
         let outcome = StepOutcome {
             result,
@@ -514,18 +514,11 @@ impl<'a> Commit<'a> {
         now: Timestamp,
     ) -> Result<(), WorkError> {
         let audience = self.run.state.audience;
-        match audience {
-            Audience::Channel => {
-                let card = card.clone().with_mention(self.mentioned_user(conn, audience).await?.as_deref());
-                self.outbox().enqueue(conn, id, &card, None, audience, now).await
-            }
-            Audience::Person(_) => {
-                let line = format!("Asked {} privately.", self.principal_name());
-                self.outbox()
-                    .enqueue_private_with_placeholder(conn, id, card, placeholder_card(line), now)
-                    .await
-            }
+        if audience == Audience::Channel && self.run.parent.is_none() {
+            let card = card.clone().with_mention(self.mentioned_user(conn, audience).await?.as_deref());
+            return self.outbox().enqueue(conn, id, &card, None, audience, now).await;
         }
+        self.outbox().post_request(conn, id, card, audience, now).await
     }
 
     /// Whether only the person sees what is asked.

@@ -11,6 +11,7 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, PersonId, RunId, TenantId};
 use nod_contract::privacy::Audience;
 use nod_people::delivery::{self, ConversationLocation, NewDelivery};
+use nod_people::people;
 use nod_store::jobs::WorkError;
 
 pub(super) struct Outbox<'a> {
@@ -54,8 +55,9 @@ impl Outbox<'_> {
         self.send_whole(conn, whole, audience, now).await
     }
 
-    /// Posts a message that waits for its person's decision.
-    pub(super) async fn post_question(
+    /// Posts a message that waits for its person's decision. Where others read it too, it mentions the person: they may have
+    /// been away for hours.
+    pub(super) async fn post_request(
         &self,
         conn: &mut PgConnection,
         id: DeliveryId,
@@ -64,7 +66,17 @@ impl Outbox<'_> {
         now: Timestamp,
     ) -> Result<(), WorkError> {
         match audience {
-            Audience::Channel => self.enqueue(conn, id, card, None, audience, now).await,
+            Audience::Channel => {
+                let ConversationLocation { platform, workspace, .. } = self.venue;
+                let mentioned = match self.is_shared {
+                    true => {
+                        people::sql::find_user_id(conn, self.tenant, self.person, platform, workspace).await?
+                    }
+                    false => None,
+                };
+                let card = card.clone().with_mention(mentioned.as_deref());
+                self.enqueue(conn, id, &card, None, audience, now).await
+            }
             Audience::Person(_) => {
                 let line = placeholder_card(format!("Asked {} privately.", self.name));
                 self.enqueue_private_with_placeholder(conn, id, card, line, now).await

@@ -15,6 +15,7 @@ use nod_people::delivery::{self, ConversationLocation, NewDelivery};
 use nod_people::open_pages;
 use nod_requests::{approval, effect, perform, question};
 use nod_store::audit;
+use nod_store::hooks::WorkflowStopped;
 use nod_store::runs;
 use nod_store::workflow::WorkflowRun;
 
@@ -67,9 +68,26 @@ pub async fn stop_run(
         None => loaded,
     };
     match workflow {
-        Some(loaded) if loaded.workflow != CHAT => stop_workflow(core, conn, tenant, &loaded, by, now).await,
+        Some(loaded) if loaded.workflow != CHAT => match loaded.run.principal.person == by {
+            true => stop_workflow(core, conn, tenant, &loaded, Some(by), now).await,
+            false => Ok(StopResult::NotOwner),
+        },
         _ => stop_and_show(core, conn, tenant, id, by, now, &mut Vec::new()).await,
     }
+}
+
+/// Stops the run of a workflow because the message that began it was deleted, by whomever. Its words are removed.
+pub async fn stop_deleted(
+    core: &Agent,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: RunId,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    if let Some(loaded) = sql::load_workflow_run(conn, tenant, id).await? {
+        stop_workflow(core, conn, tenant, &loaded, None, now).await?;
+    }
+    Ok(())
 }
 
 /// Stops the run of a workflow and its steps in one transaction, so whoever decides one of their requests in the same moment
@@ -79,15 +97,13 @@ async fn stop_workflow(
     conn: &mut PgConnection,
     tenant: TenantId,
     loaded: &LoadedWorkflowRun,
-    by: PersonId,
+    by: Option<PersonId>,
     now: Timestamp,
 ) -> sqlx::Result<StopResult> {
     let LoadedWorkflowRun { run, workflow, .. } = loaded;
     let WorkflowRun { id, conversation, principal, .. } = run;
     let id = *id;
-    if principal.person != by {
-        return Ok(StopResult::NotOwner);
-    }
+    let owner = principal.person;
     // The lanes of steps are locked before that of their workflow, in the same order as by a step that ends. One that begins
     // in between has only begun, so it ends nothing.
     for step in sql::list_open_steps(conn, tenant, id).await? {
@@ -106,21 +122,24 @@ async fn stop_workflow(
             schedule_purge(core, conn, tenant, step, now).await?;
         }
         // Also what a step asked for that failed.
-        withdraw_requests(conn, tenant, step, by, now).await?;
+        withdraw_requests(conn, tenant, step, owner, now).await?;
     }
-    audit::insert_entry(conn, tenant, Some(by), "run.stopped", id.0, None, &json!({}), now).await?;
+    audit::insert_entry(conn, tenant, by, "run.stopped", id.0, None, &json!({}), now).await?;
     let begun = effect::sql::list_states_of_run(conn, tenant, id).await?;
     let venue = delivery::sql::load_location(conn, tenant, *conversation).await?;
-    let title = match core.workflows.get(workflow) {
-        Some(registered) => registered.workflow.title(conn, run).await?,
-        None => String::new(),
+    let card = match core.workflows.get(workflow) {
+        Some(registered) if by.is_some() => {
+            let title = registered.workflow.title(conn, run).await?;
+            card(&format!("Stopped by {}: “{title}”.", principal.name), &begun)
+        }
+        _ => card("I stopped the task whose message was deleted.", &begun),
     };
-    let card = card(&principal.name, &title, &begun);
     post(core, conn, tenant, (id, *conversation), &venue, &card, now).await?;
     for hook in &core.accounts.hooks {
-        hook.workflow_stopped(conn, tenant, id, now).await?;
+        hook.workflow_stopped(conn, WorkflowStopped { tenant, run: id, is_deleted: by.is_none() }, now)
+            .await?;
     }
-    open_pages::enqueue_refresh(conn, tenant, by, now).await?;
+    open_pages::enqueue_refresh(conn, tenant, owner, now).await?;
     Ok(StopResult::Stopped)
 }
 
@@ -163,7 +182,7 @@ async fn stop_and_show(
     withdraw_requests(conn, tenant, id, by, now).await?;
     audit::insert_entry(conn, tenant, Some(by), "run.stopped", id.0, None, &json!({}), now).await?;
     let begun = effect::sql::list_states_of_run(conn, tenant, id).await?;
-    let card = card(person.display_name(), "", &begun);
+    let card = card(&format!("Stopped by {}.", person.display_name()), &begun);
     if !update_progress_line(conn, tenant, &run, &card, now).await? && !shown.contains(&card) {
         post(core, conn, tenant, (id, run.conversation), &venue, &card, now).await?;
         shown.push(card);
@@ -227,8 +246,8 @@ async fn post(
     delivery::enqueue(conn, tenant, venue, &new, now).await
 }
 
-/// Creates the card. `begun` has the states of the run's earlier effects. A turn has no title.
-fn card(name: &str, title: &str, begun: &[String]) -> Card {
+/// Creates the card. `begun` has the states of the run's earlier effects.
+fn card(stopped: &str, begun: &[String]) -> Card {
     let has = |status: &str| begun.iter().any(|one| one == status);
     let truth = if has("started") {
         "What was already approved is on its way and can't be stopped. Its card will show how it ends."
@@ -239,11 +258,7 @@ fn card(name: &str, title: &str, begun: &[String]) -> Card {
     } else {
         "Nothing was sent."
     };
-    let stopped = match title {
-        "" => format!("Stopped by {name}. {truth}"),
-        title => format!("Stopped by {name}: “{title}”. {truth}"),
-    };
-    Card { body: vec![Block::Note(stopped)], ..Card::default() }
+    Card { body: vec![Block::Note(format!("{stopped} {truth}"))], ..Card::default() }
 }
 
 #[cfg(test)]
@@ -254,7 +269,7 @@ mod tests {
     fn stopped_card_reports_effects_that_happened() {
         let said = |begun: &[&str]| {
             let begun: Vec<String> = begun.iter().map(|one| (*one).to_owned()).collect();
-            format!("{:?}", card("Ana", "", &begun).body)
+            format!("{:?}", card("Stopped by Ana.", &begun).body)
         };
         assert!(said(&[]).contains("Stopped by Ana. Nothing was sent."));
         assert!(said(&["failed"]).contains("Nothing was sent."));

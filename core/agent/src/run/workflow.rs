@@ -23,8 +23,10 @@ use nod_people::{delivery, open_pages, people};
 use nod_store::jobs::{Claim, WorkError, commit_and_begin, sql as jobs};
 use nod_store::steps::{self, StepRecord};
 use nod_store::workflow::{
-    NewStep, Next, Transition, Want, WorkflowContext, WorkflowEvent, WorkflowJob, WorkflowRun,
+    GaveUp, NewStep, Next, Transition, Want, WorkflowContext, WorkflowEvent, WorkflowJob, WorkflowRun,
 };
+
+const WENT_WRONG: &str = "something kept going wrong on my side";
 
 /// Advances a run of a workflow until it waits or is finished.
 pub async fn advance(
@@ -49,11 +51,11 @@ pub async fn advance(
         let model = core.memory.model.as_ref();
         let cx = WorkflowContext::new(&row.run, registered.workflow.name(), model, &core.clock, &core.ids);
         let transition = if claim.attempt > MAX_ATTEMPTS {
-            registered.workflow.give_up(&row.run, loaded, "something kept going wrong on my side")?
+            registered.workflow.give_up(&row.run, loaded, GaveUp::Broken(WENT_WRONG))?
         } else if !std::mem::replace(&mut is_begun, true) && is_interrupted_often(core, claim, id).await? {
-            registered.workflow.give_up(&row.run, loaded, INTERRUPTED)?
+            registered.workflow.give_up(&row.run, loaded, GaveUp::Broken(INTERRUPTED))?
         } else if !is_member(core, claim, row.person, (&row.platform, &row.workspace)).await? {
-            registered.workflow.give_up(&row.run, loaded, people::MEMBERS_ONLY)?
+            registered.workflow.give_up(&row.run, loaded, GaveUp::Refused(people::MEMBERS_ONLY))?
         } else {
             tokio::select! {
                 biased;
@@ -161,22 +163,14 @@ impl WorkflowCommit<'_> {
             }
             Want::Ask { id, card, audience } => {
                 let venue = delivery::sql::load_location(conn, run.tenant, run.conversation).await?;
-                let mentioned = match audience {
-                    Audience::Channel if self.is_shared => {
-                        let (platform, workspace) = (&venue.platform, &venue.workspace);
-                        people::sql::find_user_id(conn, run.tenant, run.principal.person, platform, workspace)
-                            .await?
-                    }
-                    Audience::Channel | Audience::Person(_) => None,
-                };
-                let card = card.clone().with_mention(mentioned.as_deref());
-                self.outbox(&venue).post_question(conn, *id, &card, *audience, now).await
+                self.outbox(&venue).post_request(conn, *id, card, *audience, now).await
             }
             Want::Tell { id, card, audience, provenance } => {
                 let venue = delivery::sql::load_location(conn, run.tenant, run.conversation).await?;
                 let said = card_text(card);
                 let message = NewMessage {
                     id: core.id(),
+                    // A run has one message with this number, so it says what came of it once.
                     turn_number: 0,
                     person: None,
                     message_ref: None,

@@ -122,21 +122,21 @@ pub(super) async fn list_pending_of_run(
     Ok(ids.into_iter().map(QuestionId).collect())
 }
 
-/// Locks a question that waits; returns false if it does not.
-pub(super) async fn lock_pending(
+/// Whether a question waits for its answer.
+pub(super) async fn is_pending(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: QuestionId,
     now: Timestamp,
 ) -> sqlx::Result<bool> {
     let waits = sqlx::query_scalar!(
-        r#"select 1 as "waits!" from questions
-         where tenant_id = $1 and id = $2 and status = 'pending' and expires_at > $3 for update"#,
+        r#"select exists (
+             select 1 from questions where tenant_id = $1 and id = $2 and status = 'pending' and expires_at > $3) as "waits!""#,
         tenant.0,
         id.0,
         now
     );
-    Ok(waits.fetch_optional(conn).await?.is_some())
+    waits.fetch_one(conn).await
 }
 
 /// Updates the status from *pending*; returns true for the one caller that wins. An answer must come before the expiry.
