@@ -37,6 +37,8 @@ on_each_platform!(
     a_step_whose_mail_expired_is_not_done,
     a_step_of_whose_mails_one_was_denied_may_not_be_complete,
     a_step_whose_mail_is_approved_at_the_second_request_is_done,
+    a_step_whose_second_mail_reaches_fewer_may_not_be_complete,
+    a_step_whose_mail_was_refused_before_it_was_asked_for_may_not_be_complete,
     a_step_goes_on_once_its_account_is_connected,
     a_forged_retry_of_a_task_does_nothing,
     a_stop_of_a_step_stops_its_task,
@@ -810,6 +812,44 @@ async fn a_step_whose_mail_is_approved_at_the_second_request_is_done(platform: P
     let read = world.read_new("dm:ana");
     assert!(read.contains("✓ 2 Tell Bo which to take — Bo was told."), "{read}");
     assert!(read.contains("# Done: Compare the offers and tell Bo which to take"), "{read}");
+    world.finish().await;
+}
+
+async fn a_step_whose_second_mail_reaches_fewer_may_not_be_complete(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.make_mail_address_known("cho").await;
+    plan(&world, &["Tell Bo and Cho"]);
+    let mail_to = |names: &[&str]| json!({ "to": names, "subject": "The caterer", "body": "Olive it is." });
+    world.model.will(Answer::tool("gmail_send_email", mail_to(&["Bo", "Cho"])));
+    world.run_command("ana", "dm:ana", "task tell Bo and Cho which to take").await;
+    world.model.will(Answer::tool("gmail_send_email", mail_to(&["Bo"])));
+    world.click("ana", "dm:ana", "Deny").await;
+    world.submit_form("ana", &[]).await;
+    world.model.will(finish("Both were told.", "Both were told to take Olive."));
+    result(&world, "Both know.", "Olive.");
+    world.click("ana", "dm:ana", "Approve & send").await;
+    world.advance_past_undo_window().await;
+    let read = world.read_new("dm:ana");
+    assert!(read.contains("◐ 1 Tell Bo and Cho — may not be complete. Both were told."), "{read}");
+    world.finish().await;
+}
+
+async fn a_step_whose_mail_was_refused_before_it_was_asked_for_may_not_be_complete(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    plan(&world, &["Tell Zoe"]);
+    let mail = json!({ "to": ["Zoe"], "subject": "The caterer", "body": "Olive it is." });
+    world.model.will(Answer::tool("gmail_send_email", mail));
+    world.model.will(finish("Zoe was told.", "Zoe was told to take Olive."));
+    result(&world, "Zoe knows.", "Olive.");
+    world.run_command("ana", "dm:ana", "task tell Zoe which to take").await;
+    let read = world.read_new("dm:ana");
+    assert!(read.contains("◐ 1 Tell Zoe — may not be complete. Zoe was told."), "{read}");
+    assert!(read.contains("# May not be complete: Tell Zoe which to take"), "{read}");
+    let heard = world.model.all_requests().iter().map(Value::to_string).collect::<String>();
+    assert!(heard.contains("Zoe isn't in this workspace") && !heard.contains("couldn't find Zoe"), "{heard}");
     world.finish().await;
 }
 

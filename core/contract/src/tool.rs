@@ -237,6 +237,9 @@ pub enum ToolError {
     /// The thing does not exist; the model looks elsewhere or says so.
     #[error("I couldn't find {what}")]
     NotFound { what: String },
+    /// A person cannot be written to: they are unknown here, or show no address. The model asks for one.
+    #[error("{reason}")]
+    NoAddress { reason: String },
     /// Several things match, and the person picks one. `message` is a sentence for them, for when the name is not
     /// enough.
     #[error("more than one {name} fits")]

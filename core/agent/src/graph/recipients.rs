@@ -81,7 +81,7 @@ async fn extend_with_contacts(
 ) -> ToolError {
     let mut choices = match &fault {
         ToolError::Ambiguous { choices, .. } => choices.clone(),
-        ToolError::NotFound { .. } => Vec::new(),
+        ToolError::NoAddress { .. } => Vec::new(),
         _ => return fault,
     };
     match find_contacts(name, &choices, state, cx).await {
@@ -93,7 +93,7 @@ async fn extend_with_contacts(
             ToolError::Ambiguous { name: name.to_owned(), choices, message: None }
         }
         Err(silent) => match fault {
-            ToolError::NotFound { what } => ToolError::NotFound { what: format!("{what}; {silent}") },
+            ToolError::NoAddress { reason } => ToolError::NoAddress { reason: format!("{reason}; {silent}") },
             fault => fault,
         },
     }

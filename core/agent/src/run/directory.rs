@@ -59,9 +59,9 @@ impl<'a> Rows<'a> {
                 let why = "I'm reading the list of people again, so there may be another one.".to_owned();
                 Err(ToolError::Ambiguous { name: name.to_owned(), choices, message: Some(why) })
             }
-            Err(ToolError::NotFound { what }) => Err(ToolError::NotFound {
-                what: format!(
-                    "{what}; I'm reading the list of people again, so ask me once more in a minute"
+            Err(ToolError::NoAddress { reason }) => Err(ToolError::NoAddress {
+                reason: format!(
+                    "{reason}; I'm reading the list of people again, so ask me once more in a minute"
                 ),
             }),
             other => other,

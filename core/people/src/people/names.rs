@@ -12,7 +12,7 @@ use nod_contract::tool::{Choice, Principal, ToolError};
 /// Resolves a recipient written by a model or a person, among `people`.
 ///
 /// # Errors
-/// [`ToolError::Ambiguous`] if several people fit, [`ToolError::NotFound`] if none does or the one who does has no
+/// [`ToolError::Ambiguous`] if several people fit, [`ToolError::NoAddress`] if none does or the one who does has no
 /// address, [`ToolError::InvalidArguments`] if it looks like an address and is none.
 pub fn resolve(written: &str, me: &Principal, people: &[Person]) -> Result<String, ToolError> {
     let written = written.trim();
@@ -24,12 +24,12 @@ pub fn resolve(written: &str, me: &Principal, people: &[Person]) -> Result<Strin
         return Err(ToolError::invalid("an empty recipient"));
     }
     if is_self_reference(name) {
-        return me.email.clone().ok_or_else(|| not_found(&me.name, "has no email address here"));
+        return me.email.clone().ok_or_else(|| no_address(&me.name, "has no email address here"));
     }
     match &find_matches(name, people)[..] {
-        [] => Err(not_found(name, "isn't in this workspace, so I need an address")),
+        [] => Err(no_address(name, "isn't in this workspace, so I need an address")),
         [one] => {
-            one.email.clone().ok_or_else(|| not_found(one.display_name(), "has no email address I can see"))
+            one.email.clone().ok_or_else(|| no_address(one.display_name(), "has no email address I can see"))
         }
         several => {
             Err(ToolError::Ambiguous { name: name.to_owned(), choices: choices(several), message: None })
@@ -108,13 +108,13 @@ pub fn parse_mention(written: &str) -> Option<&str> {
 /// Returns the address of a mentioned person.
 ///
 /// # Errors
-/// [`ToolError::NotFound`] if it is not a member, or they show no address.
+/// [`ToolError::NoAddress`] if it is not a member, or they show no address.
 pub(crate) fn email_of_mentioned(person: Option<&Person>) -> Result<String, ToolError> {
     let member = person.filter(|p| p.membership == Membership::Member);
     let person = member.ok_or_else(|| {
-        not_found("the person you mentioned", "isn't a member of this workspace, so I need an address")
+        no_address("the person you mentioned", "isn't a member of this workspace, so I need an address")
     })?;
-    person.email.clone().ok_or_else(|| not_found(person.display_name(), "has no email address I can see"))
+    person.email.clone().ok_or_else(|| no_address(person.display_name(), "has no email address I can see"))
 }
 
 /// Parses `bo@x.test` or `Bo <bo@x.test>` to the bare address.
@@ -158,8 +158,8 @@ fn choices(people: &[&Person]) -> Vec<Choice> {
         .collect()
 }
 
-fn not_found(name: &str, why: &str) -> ToolError {
-    ToolError::NotFound { what: format!("{name} {why}") }
+fn no_address(name: &str, why: &str) -> ToolError {
+    ToolError::NoAddress { reason: format!("{name} {why}") }
 }
 
 #[cfg(test)]
@@ -220,8 +220,8 @@ mod tests {
             ("me", "Ok(ana@acme.test)"),
             ("Bob", "Ambiguous [Bob Stone, Sales] [Bob Reyes, Legal]"),
             ("Bob Stone", "Ok(stone@acme.test)"),
-            ("Cho", "I couldn't find Cho Park has no email address I can see"),
-            ("Zoe", "I couldn't find Zoe isn't in this workspace, so I need an address"),
+            ("Cho", "Cho Park has no email address I can see"),
+            ("Zoe", "Zoe isn't in this workspace, so I need an address"),
             ("bo@", "“bo@” isn't an email address"),
             (" ", "an empty recipient"),
         ];

@@ -349,6 +349,7 @@ fn receipt_of(card: Card, line: &str, output: &ToolOutput) -> Card {
 fn failure_reason(fault: &ToolError) -> String {
     match fault {
         ToolError::InvalidArguments { reason }
+        | ToolError::NoAddress { reason }
         | ToolError::Forbidden { reason }
         | ToolError::NeedsAdmin { reason }
         | ToolError::UnknownOutcome { reason }

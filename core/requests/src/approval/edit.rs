@@ -289,8 +289,7 @@ fn unresolved_recipient_text(fault: ToolError) -> String {
             let all: Vec<String> = choices.into_iter().map(whole).collect();
             format!("“{name}” could be {}. Please type the address", all.join(" or "))
         }
-        ToolError::NotFound { what } => what,
-        ToolError::InvalidArguments { reason } => reason,
+        ToolError::NoAddress { reason } | ToolError::InvalidArguments { reason } => reason,
         other => other.to_string(),
     };
     format!("{}.", why.trim_end_matches('.'))

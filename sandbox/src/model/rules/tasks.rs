@@ -38,6 +38,7 @@ const MAX_SUMMARY_CHARS: usize = 140;
 /// Returns a plan of a wish: a step for each part that begins with a verb.
 pub(super) fn plan(wish: &str) -> Value {
     let mut parts: Vec<String> = Vec::new();
+    let wish = without_as_a_task(wish);
     for part in
         wish.split(", then ").flat_map(|part| part.split(" and then ")).flat_map(|part| part.split(" and "))
     {
@@ -48,14 +49,28 @@ pub(super) fn plan(wish: &str) -> Value {
         }
     }
     let steps = parts.iter().enumerate().map(|(at, part)| {
-        let after: Vec<usize> = at.checked_sub(1).into_iter().collect();
+        // A file is of all that came before.
+        let first =
+            if part.starts_with("put ") || part.starts_with("save ") { 0 } else { at.saturating_sub(1) };
+        let after: Vec<usize> = (first..at).collect();
         json!({ "step": capitalised(part), "detail": "", "after": after })
     });
     json!({ "planSteps": steps.take(10).collect::<Vec<_>>() })
 }
 
-/// Returns whether it asks for several things, one after another.
+/// Leaves out the words that only say how it is to be done.
+fn without_as_a_task(wish: &str) -> &str {
+    let wish = wish.trim().trim_end_matches('.');
+    let begun = wish.get(..10).filter(|begin| begin.eq_ignore_ascii_case("as a task:"));
+    let wish = begun.map_or(wish, |begin| &wish[begin.len()..]);
+    wish.trim_end_matches(", as a task").trim_end_matches(" as a task").trim()
+}
+
+/// Returns whether it asks for several things, one after another, or for a task by that name.
 pub(super) fn is_wish(text: &str) -> bool {
+    if without_as_a_task(text) != text.trim().trim_end_matches('.') {
+        return true;
+    }
     text.contains(", then ") && plan(text)["planSteps"].as_array().is_some_and(|steps| steps.len() > 1)
 }
 
@@ -159,6 +174,8 @@ mod tests {
             ["Search my mail for salt and pepper", "Tell Bo it is there"]
         );
         assert_eq!(titles("look at it"), ["Look at it"]);
+        assert_eq!(titles("As a task: look at it, then tell Bo."), ["Look at it", "Tell Bo"]);
+        assert_eq!(titles("look at it, then tell Bo, as a task"), ["Look at it", "Tell Bo"]);
         assert_eq!(
             titles(
                 "list my mail, then ask me which date: 12 March or 19 March, then put it into a file called plan"
