@@ -168,7 +168,7 @@ mod tests {
         .concat();
         all.sort();
         assert_eq!(handlers(&app).unwrap().kinds().collect::<Vec<_>>(), all);
-        assert_eq!(all.len(), 19);
+        assert_eq!(all.len(), 20);
     }
 
     #[tokio::test]

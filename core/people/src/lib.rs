@@ -10,6 +10,7 @@ pub mod listing;
 pub mod named;
 pub mod open_pages;
 pub mod people;
+pub mod permalink;
 pub mod progress;
 pub mod reading;
 pub mod work;

@@ -36,7 +36,6 @@ pub use display_limits::{TooLong, check_displayable};
 pub use edit::{Editor, save};
 pub use form::{open, show};
 pub(crate) use keep_edit::keep_unsent_edit;
-pub(crate) use remind::card_permalink;
 pub use remind::{plan as plan_reminder, remind};
 pub(crate) use retry_unknown::supersede_retry_request;
 pub use retry_unknown::{find_draft_to_send, request_recheck, request_retry};

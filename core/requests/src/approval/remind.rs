@@ -6,11 +6,11 @@ use super::card::{closed_reminder_card, reminder};
 use super::{Approval, Status, co_approval, sql};
 use crate::policy::Terms;
 use crate::work::RequestJob;
-use nod_contract::chat::{ChannelRef, DeliveryTarget};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ApprovalId, TenantId};
 use nod_people::context::Chat;
-use nod_people::delivery::{self, ConversationLocation, NewDelivery, sql::Delivery};
+use nod_people::delivery::{self, ConversationLocation, NewDelivery};
+use nod_people::permalink;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 
 /// Plans the reminder in the approval's own lane, and so before its expiry.
@@ -48,7 +48,7 @@ pub async fn remind(core: &Chat, claim: &Claim, id: ApprovalId) -> Result<(), Wo
             platform: &venue.platform,
             target: card.target.as_ref(),
             opens_thread: false,
-            card: &reminder(&waiting, card_permalink(core, &card, &venue)),
+            card: &reminder(&waiting, permalink::of_card(core, &card, &venue)),
             only_for: card.only_for,
         };
         // The row is locked before the channel's lane, as for a click; and a click might have come in between.
@@ -85,7 +85,7 @@ async fn remind_co_approvers(
             platform: &reader.platform,
             target: card.target.as_ref(),
             opens_thread: false,
-            card: &co_approval::reminder_card(approval, reader, card_permalink(core, &card, &venue)),
+            card: &co_approval::reminder_card(approval, reader, permalink::of_card(core, &card, &venue)),
             only_for: Some(reader.person),
         };
         if co_approval::sql::lock_for_reminder(conn, tenant, approval.id).await? {
@@ -94,23 +94,6 @@ async fn remind_co_approvers(
         }
     }
     Ok(())
-}
-
-/// Returns the permalink of a card for its reader, if it is posted.
-pub(crate) fn card_permalink(core: &Chat, card: &Delivery, venue: &ConversationLocation) -> Option<String> {
-    // An ephemeral message disappears on reload.
-    if matches!(card.target, Some(DeliveryTarget::Ephemeral { .. })) {
-        return None;
-    }
-    let posted = card.posted_message.as_ref()?;
-    // A message is in the conversation's thread only if it is in the conversation's own channel.
-    let at_home = posted.channel == venue.channel_ref.channel;
-    let place = ChannelRef {
-        channel: posted.channel.clone(),
-        is_dm: venue.channel_ref.is_dm || !at_home,
-        thread: venue.channel_ref.thread.clone().filter(|_| at_home),
-    };
-    core.adapters.get(&card.platform)?.permalink(&place, &posted.message)
 }
 
 /// Updates the reminders of the decided requests of one card, so that they no longer say that the request is pending.

@@ -4,14 +4,13 @@ use chrono::TimeDelta;
 use sqlx::PgConnection;
 
 use super::{question_text, sql};
-use crate::approval;
 use crate::work::RequestJob;
 use nod_contract::card::{Action, Block, Card, OnClick, Style};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, QuestionId, TenantId, named_lane_id};
 use nod_people::context::Chat;
 use nod_people::delivery::{self, NewDelivery};
-use nod_people::people;
+use nod_people::{people, permalink};
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 use nod_store::runs;
 use nod_when::when::local_time;
@@ -76,7 +75,7 @@ async fn post(
         _ => None,
     };
     let reminder = Card { body: vec![Block::Note(line)], ..Card::default() }.with_mention(user.as_deref());
-    let reminder = match approval::card_permalink(core, &card, &venue) {
+    let reminder = match permalink::of_card(core, &card, &venue) {
         Some(address) => reminder.with_button("Go to the question", Style::Plain, OnClick::Link(address)),
         None => {
             let show = Action::new("show_privately", question.delivery);
