@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::buttons::TaskButtons;
 use crate::command::Begin;
-use crate::list::OnHome;
+use crate::home::OnHome;
 use crate::menu::FromMessage;
 use crate::worker::{ShowsSteps, TaskJobs};
 use crate::workflow::Tasks;

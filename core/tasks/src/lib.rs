@@ -11,6 +11,7 @@ mod create_file;
 mod create_task;
 mod failed_step;
 mod finish_step;
+mod home;
 mod job;
 mod list;
 mod menu;

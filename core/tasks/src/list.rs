@@ -1,14 +1,11 @@
 //! The open tasks of a person: listed by `task` without words, on their home page, and where no more can be begun.
 
-use async_trait::async_trait;
-use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::card::stop_button;
-use crate::{FINALISE, MAX_OPEN_TASKS, PLAN, sql};
+use crate::{FINALISE, MAX_OPEN_TASKS, PLAN};
 use nod_contract::card::{Block, Card, Row};
-use nod_contract::ids::{PersonId, RunId, TenantId};
-use nod_store::ability::HomeSection;
+use nod_contract::ids::RunId;
 
 /// A task that has not ended.
 pub(crate) struct OpenTask {
@@ -37,23 +34,8 @@ pub(crate) fn card(open: &[OpenTask], typed: &str) -> Card {
     open_tasks_card(open).with_block(Block::Markdown(begin))
 }
 
-/// The open tasks on a person's home page.
-pub(crate) struct OnHome;
-
-#[async_trait]
-impl HomeSection for OnHome {
-    async fn load(
-        &self,
-        conn: &mut PgConnection,
-        tenant: TenantId,
-        person: PersonId,
-    ) -> sqlx::Result<Option<Card>> {
-        let open = sql::list_open(conn, tenant, person).await?;
-        Ok((!open.is_empty()).then(|| open_tasks_card(&open)))
-    }
-}
-
-fn open_tasks_card(open: &[OpenTask]) -> Card {
+/// Lists open tasks under a title.
+pub(crate) fn open_tasks_card(open: &[OpenTask]) -> Card {
     Card { title: Some("Your open tasks".to_owned()), body: lines(open).collect(), ..Card::default() }
 }
 
