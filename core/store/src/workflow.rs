@@ -21,6 +21,8 @@ use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::scope::{RunOrIngestion, Scope};
 use nod_contract::tool::{Principal, Tool};
 
+/// The longest wish of a person, in characters: every step is told the whole of it.
+pub const MAX_WISH_CHARS: usize = 4_000;
 /// The workflow of a step's own run.
 pub const STEP: &str = "step";
 

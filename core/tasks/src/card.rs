@@ -1,11 +1,12 @@
 //! What people read of a task.
 
 use crate::plan::{TaskResult, UNPLANNED};
-use crate::{DELETED, MAX_WISH_CHARS, StepStatus, Task, TaskStep};
+use crate::{DELETED, StepStatus, Task, TaskStep};
 use nod_contract::card::{Action, Block, Button, Card, OnClick, Style};
 use nod_contract::ids::{DeliveryId, RunId, named_lane_id};
 use nod_contract::privacy::Audience;
 use nod_contract::text::group_digits;
+use nod_store::workflow::MAX_WISH_CHARS;
 
 /// The kinds of the buttons of tasks.
 pub(crate) const RUN_AGAIN: &str = "run_task_again";
@@ -224,7 +225,7 @@ pub(crate) fn result(task: &Task, result: &TaskResult) -> Card {
 /// Writes the message that says why a task ended without a result.
 pub(crate) fn failure(task: &Task, run: RunId, reason: &str) -> Card {
     let done = task.count_done();
-    let kept = match done + task.count_incomplete() {
+    let kept = match done {
         _ if task.count_incomplete() > 0 => "What its steps did before that stands.".to_owned(),
         0 => "No step was done before that.".to_owned(),
         1 => "One step was done before that; what it did stands.".to_owned(),

@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 
 use crate::about::About;
 use crate::card::{self, Phase};
-use crate::{MAX_TITLE_CHARS, MAX_WISH_CHARS, PLAN, TASK, Task, list, sql};
+use crate::{MAX_TITLE_CHARS, PLAN, TASK, Task, list, sql};
 use nod_contract::card::{Card, truncate};
 use nod_contract::chat::InteractionResponse;
 use nod_contract::clock::Timestamp;
@@ -16,7 +16,7 @@ use nod_people::delivery::{self, NewDelivery};
 use nod_people::{ability, people};
 use nod_store::ability::{Asker, Command};
 use nod_store::audit;
-use nod_store::workflow::{self, NewWorkflowRun};
+use nod_store::workflow::{self, MAX_WISH_CHARS, NewWorkflowRun};
 use serde_json::json;
 
 /// `task compare the caterers in my mail` begins a task.

@@ -42,8 +42,6 @@ const STEPS: &str = "steps";
 const FINALISE: &str = "finalise";
 /// Replaces the words of a task whose message was deleted.
 const DELETED: &str = "(deleted)";
-/// The longest wish, in characters.
-const MAX_WISH_CHARS: usize = 4_000;
 /// The longest title of a task or a step, in characters.
 const MAX_TITLE_CHARS: usize = 80;
 /// The most open tasks of a person.

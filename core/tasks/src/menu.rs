@@ -4,7 +4,6 @@
 use async_trait::async_trait;
 use sqlx::PgConnection;
 
-use crate::MAX_WISH_CHARS;
 use crate::about::About;
 use crate::card;
 use crate::command::{self, NewTask};
@@ -15,6 +14,7 @@ use nod_contract::text::group_digits;
 use nod_people::ability;
 use nod_people::context::Chat;
 use nod_store::ability::{Asker, MenuEntry, PickedMessage};
+use nod_store::workflow::MAX_WISH_CHARS;
 
 /// The entry.
 pub const TASK_ENTRY: MenuEntrySpec = MenuEntrySpec {

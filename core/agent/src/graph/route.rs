@@ -11,13 +11,12 @@ use crate::state::{AgentState, Intent, Node, PendingCall};
 use nod_contract::model::{ToolCall, Turn};
 use nod_contract::text::group_digits;
 use nod_contract::tool::Tool;
+use nod_store::workflow::MAX_WISH_CHARS;
 
 /// The tool that looks into documents, if an ability has it. A question about documents is never answered without a
 /// look, and the look needs no model.
 const DOCUMENT_SEARCH: &str = "retrieve_knowledge_base";
 const MAX_QUERY_CHARS: usize = 400;
-/// The longest wish of a task that is begun here: every step of it is told the whole wish.
-const MAX_WISH_CHARS: usize = 4_000;
 
 #[derive(Deserialize)]
 struct Routed {

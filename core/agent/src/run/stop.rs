@@ -76,7 +76,8 @@ pub async fn stop_run(
     }
 }
 
-/// Stops the run of a workflow because the message that began it was deleted, by whomever. Its words are removed.
+/// Stops the run of a workflow because the message that began it was deleted, by whomever. The abilities remove
+/// its words from their rows.
 pub async fn stop_deleted(
     core: &Agent,
     conn: &mut PgConnection,
