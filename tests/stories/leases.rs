@@ -15,7 +15,7 @@ use sqlx::{AssertSqlSafe, PgConnection, PgPool};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-on_each_platform!(a_message_is_begun_without_a_claim);
+on_each_platform!(a_message_is_begun_without_a_claim, a_heartbeat_during_the_last_commit_loses_nothing);
 
 /// The jobs that a claim gets, each with its attempt.
 const CLAIM: &str = "select id, attempts from claim_jobs(now(), 10, 16) where id is not null order by id";
@@ -217,6 +217,31 @@ async fn a_message_is_begun_without_a_claim(platform: Platform) {
     sqlx::query("alter function claim_jobs rename to nobody_claims").execute(&world.pool).await.unwrap();
     world.script_model("conversational", [Answer::text("Hello.")]);
     world.say("ana", "general", "@nod hello").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.read_new("general"), @r"
+            ana: @nod hello
+                nod: Hello.
+        ");
+    }
+    world.finish().await;
+}
+
+/// The heartbeat waits for the commit, then finds no lease. Nobody claims a second time what the commit claimed.
+async fn a_heartbeat_during_the_last_commit_loses_nothing(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.wait_until_idle().await;
+    sqlx::query("alter function claim_jobs rename to nobody_claims").execute(&world.pool).await.unwrap();
+    let mut holds_up = nod_store::store::begin(&world.pool).await.unwrap();
+    sqlx::query("lock table deliveries in share mode").execute(&mut *holds_up).await.unwrap();
+    world.script_model("conversational", [Answer::text("Hello.")]);
+    world.chat.say("ana", "general", None, "@nod hello");
+    let waits = "select exists (select from pg_stat_activity where datname = current_database()
+         and wait_event_type = 'Lock' and query like 'update lanes set leased_until%')";
+    while !sqlx::query_scalar::<_, bool>(waits).fetch_one(&world.pool).await.unwrap() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    holds_up.commit().await.unwrap();
+    world.wait_until_idle().await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("general"), @r"
             ana: @nod hello

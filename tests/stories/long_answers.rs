@@ -80,7 +80,7 @@ async fn an_answer_without_end_is_its_beginning_and_a_file(platform: Platform) {
     world.script_model("conversational", [Answer::text(text.trim())]);
     world.say("ana", "general", "@nod explain it all").await;
     let said = world.read_new("general");
-    assert!(said.contains("Sentence 1 of it.") && !said.contains("Sentence 6000 of it."));
+    assert!(said.contains("Sentence 1 of it.") && !said.contains("Sentence 6000 of it."), "{said}");
     assert!(
         said.contains("This is the beginning: the whole answer (124,892 characters) is in the file."),
         "{said}"

@@ -18,6 +18,8 @@ use nod_contract::clock::Timestamp;
 const POLL: Duration = Duration::from_millis(2_500);
 /// How long to leave alone what is due already: another replica locked it a moment ago.
 const BUSY_PAUSE: Duration = Duration::from_millis(100);
+/// How long a job without a lease has to end by itself.
+const ENDS_WITHIN: Duration = Duration::from_secs(1);
 /// How many jobs run at once; they spend most of their time waiting for models and providers.
 const MAX_CONCURRENT_JOBS: usize = 256;
 /// How many jobs one statement claims.
@@ -149,26 +151,33 @@ impl Dispatcher {
         (due - self.jobs.now()).to_std().map_or(BUSY_PAUSE, |wait| wait.min(POLL))
     }
 
-    /// Runs a job with heartbeats. A lost lease abandons it; a failure or panic reschedules it. Returns whether its
-    /// handler has done it.
+    /// Runs a job with heartbeats. A lost lease abandons it, after a moment: a heartbeat that waited for the commit with
+    /// which the job ended finds no lease either, and what that commit claimed has to begin. A failure or panic
+    /// reschedules it. Returns whether its handler has done it.
     async fn perform(&self, claim: &Claim) -> bool {
         let handlers = self.handlers.clone();
         let job = claim.clone();
         let mut doing = JoinSet::new();
         doing.spawn(async move { handlers.work(&job).await });
-        let failure = loop {
+        let mut is_lost = false;
+        let ended = loop {
             tokio::select! {
-                ended = doing.join_next() => match ended {
-                    Some(Ok(Ok(()))) => return true,
-                    None => return false,
-                    Some(Ok(Err(error))) => break error.to_string(),
-                    Some(Err(panic)) => break format!("the job panicked: {panic}"),
-                },
+                ended = doing.join_next() => break ended,
                 () = tokio::time::sleep(HEARTBEAT) => if !self.renew(claim).await {
-                    tracing::warn!(job = claim.job, lane = %claim.lane, "lease lost");
-                    return false;
+                    is_lost = true;
+                    break tokio::time::timeout(ENDS_WITHIN, doing.join_next()).await.unwrap_or_default();
                 },
             }
+        };
+        let failure = match ended {
+            Some(Ok(Ok(()))) => return true,
+            _ if is_lost => {
+                tracing::warn!(job = claim.job, lane = %claim.lane, "lease lost");
+                return false;
+            }
+            None => return false,
+            Some(Ok(Err(error))) => error.to_string(),
+            Some(Err(panic)) => format!("the job panicked: {panic}"),
         };
         tracing::warn!(job = claim.job, lane = %claim.lane, attempt = claim.attempt, error = %failure, "job failed");
         self.reschedule(claim, &failure).await;
