@@ -38,6 +38,7 @@ on_each_platform!(
     a_step_of_whose_mails_one_was_denied_may_not_be_complete,
     a_step_whose_mail_is_approved_at_the_second_request_is_done,
     a_step_whose_second_mail_reaches_fewer_may_not_be_complete,
+    a_step_whose_mail_went_to_somebody_else_as_told_is_done,
     a_step_whose_mail_was_refused_before_it_was_asked_for_may_not_be_complete,
     a_step_goes_on_once_its_account_is_connected,
     a_forged_retry_of_a_task_does_nothing,
@@ -812,6 +813,22 @@ async fn a_step_whose_mail_is_approved_at_the_second_request_is_done(platform: P
     let read = world.read_new("dm:ana");
     assert!(read.contains("✓ 2 Tell Bo which to take — Bo was told."), "{read}");
     assert!(read.contains("# Done: Compare the offers and tell Bo which to take"), "{read}");
+    world.finish().await;
+}
+
+async fn a_step_whose_mail_went_to_somebody_else_as_told_is_done(platform: Platform) {
+    let mut world = with_waiting_task(platform).await;
+    world.make_mail_address_known("cho").await;
+    let mail = json!({ "to": ["Cho"], "subject": "The caterer", "body": "Olive, please." });
+    world.model.will(Answer::tool("gmail_send_email", mail));
+    world.click("ana", "dm:ana", "Deny").await;
+    world.submit_form("ana", &[("Reason", "Tell Cho instead")]).await;
+    world.model.will(finish("Cho was told.", "Cho was told to take Olive."));
+    result(&world, "Olive is cheaper.", "Olive costs 21 a head.");
+    world.click("ana", "dm:ana", "Approve & send").await;
+    world.advance_past_undo_window().await;
+    let read = world.read_new("dm:ana");
+    assert!(read.contains("✓ 2 Tell Bo which to take — Cho was told."), "{read}");
     world.finish().await;
 }
 

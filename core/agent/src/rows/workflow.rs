@@ -171,8 +171,8 @@ pub(crate) struct Actions {
     pub(crate) were_wanted: bool,
     /// Whether one was done, or might have been.
     pub(crate) have_receipt: bool,
-    /// Whether one was not done, as far as is known, and no later one of the same tool did it for all its recipients, or, if
-    /// it has none, for the same thing.
+    /// Whether one was not done, as far as is known, and no other did it in its place: the one that repeats it, or a later one
+    /// of the same tool for all its recipients, for the same thing if it has none, or after a denial that said why.
     pub(crate) are_missing: bool,
 }
 
@@ -200,7 +200,8 @@ pub(crate) async fn load_actions(
              begun as (select e.* from effects e join acting r on e.run_id = r.id where e.tenant_id = $1),
              asked as (select a.* from approvals a join acting r on a.run_id = r.id where a.tenant_id = $1),
              wanted as (
-                 select coalesce(a.tool, e.tool) as tool, coalesce(e.status, a.status) as status,
+                 select a.id, a.retry_of, coalesce(a.tool, e.tool) as tool, coalesce(e.status, a.status) as status,
+                     e.id is null and a.status = 'denied' and a.reason is not null as was_corrected,
                      coalesce(a.preview->>'topic', (a.preview->'payload')::text, e.payload::text) as topic,
                      coalesce(a.created_at, e.created_at) as asked_at,
                      coalesce(e.updated_at, a.decided_at, a.expires_at) as ended_at, coalesce(e.recipients, array(
@@ -211,9 +212,10 @@ pub(crate) async fn load_actions(
              exists (
                  select 1 from wanted w where w.status <> 'done' and not exists (
                      select 1 from wanted later
-                     where later.tool = w.tool and later.status = 'done' and later.asked_at >= w.ended_at
-                       and later.recipients @> w.recipients
-                       and (w.recipients <> '{}' or later.topic = w.topic))) as "are_missing!""#,
+                     where later.tool = w.tool and later.status = 'done'
+                       and (later.retry_of = w.id or later.asked_at >= w.ended_at and (
+                           w.was_corrected or later.recipients @> w.recipients
+                               and (w.recipients <> '{}' or later.topic = w.topic))))) as "are_missing!""#,
         tenant.0,
         run.0
     )
