@@ -105,8 +105,7 @@ async fn stop_takes_back_what_waits_for_a_nod(platform: Platform) {
                   I'm running late.
 
                   Ana
-                  Denied by Ana Silva 09:30 WET. Not sent.
-                  [Ask again]
+                  Stopped by Ana Silva 09:30 WET. Not sent.
                 ana: stop
                 nod: · Stopped by Ana Silva. Nothing was sent.
         ");
@@ -127,7 +126,7 @@ async fn stop_takes_back_every_request_of_a_card(platform: Platform) {
     let ts = world.say("ana", "general", "@nod tell Bo and Cho I'm late").await;
     world.reply("ana", "general", &ts, "stop").await;
     let read = world.read_new("general");
-    assert_eq!(read.matches("Denied by Ana Silva 09:30 WET. Not sent.").count(), 2, "{read}");
+    assert_eq!(read.matches("Stopped by Ana Silva 09:30 WET. Not sent.").count(), 2, "{read}");
     assert!(read.contains("Stopped by Ana Silva. Nothing was sent.") && !read.contains("[Approve"), "{read}");
     assert!(world.google.list_sent("ana@acme.test").is_empty());
     world.finish().await;

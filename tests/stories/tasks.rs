@@ -533,8 +533,7 @@ async fn a_stopped_task_takes_back_what_it_asked_for(platform: Platform) {
               Olive it is.
 
               Ana
-              Denied by Ana Silva 09:30 WET. Not sent.
-              [Ask again]
+              Stopped by Ana Silva 09:30 WET. Not sent.
             nod: · Stopped by Ana Silva: “Compare the offers and tell Bo which to take”. Nothing was sent.
         ");
     }

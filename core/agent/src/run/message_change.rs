@@ -129,7 +129,7 @@ async fn withdraw_pending(
     now: Timestamp,
 ) -> sqlx::Result<bool> {
     question::withdraw_for_run(conn, tenant, run.id, now).await?;
-    for id in approval::withdraw(conn, tenant, run.id, now).await? {
+    for id in approval::withdraw(conn, tenant, run.id, None, now).await? {
         if let Some(call) = run.state.find_call_waiting_for(id.0) {
             let detail = "the person changed or deleted the message that asked for it; nothing was done";
             run.state.answer(&call, json!({ "status": "withdrawn", "detail": detail }));

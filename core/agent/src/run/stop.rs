@@ -123,7 +123,7 @@ async fn stop_workflow(
             schedule_purge(core, conn, tenant, step, now).await?;
         }
         // Also what a step asked for that failed.
-        withdraw_requests(conn, tenant, step, owner, now).await?;
+        withdraw_requests(conn, tenant, step, by, now).await?;
     }
     audit::insert_entry(conn, tenant, by, "run.stopped", id.0, None, &json!({}), now).await?;
     let begun = effect::sql::list_states_of_run(conn, tenant, id).await?;
@@ -144,15 +144,16 @@ async fn stop_workflow(
     Ok(StopResult::Stopped)
 }
 
-/// Withdraws what a run has asked for and what was approved and has not begun.
+/// Withdraws what a run has asked for and what was approved and has not begun, because this person stopped it or, without
+/// one, because its message was deleted.
 pub(super) async fn withdraw_requests(
     conn: &mut PgConnection,
     tenant: TenantId,
     run: RunId,
-    by: PersonId,
+    by: Option<PersonId>,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    approval::withdraw_for_run(conn, tenant, run, by, now).await?;
+    approval::withdraw(conn, tenant, run, by, now).await?;
     question::withdraw_for_run(conn, tenant, run, now).await?;
     perform::fail_unstarted_effects(conn, tenant, run, now).await?;
     question::vote::notify_voters(conn, tenant, run, now).await
@@ -180,7 +181,7 @@ async fn stop_and_show(
     if !sql::stop(conn, tenant, id, now).await? {
         return Ok(StopResult::AlreadyEnded);
     }
-    withdraw_requests(conn, tenant, id, by, now).await?;
+    withdraw_requests(conn, tenant, id, Some(by), now).await?;
     audit::insert_entry(conn, tenant, Some(by), "run.stopped", id.0, None, &json!({}), now).await?;
     let begun = effect::sql::list_states_of_run(conn, tenant, id).await?;
     let card = card(&format!("Stopped by {}.", person.display_name()), &begun);

@@ -159,7 +159,7 @@ impl WorkflowCommit<'_> {
         match want {
             Want::Step(step) => self.begin_step(conn, step, now).await,
             Want::Withdraw { step } => {
-                Ok(withdraw_requests(conn, run.tenant, *step, run.principal.person, now).await?)
+                Ok(withdraw_requests(conn, run.tenant, *step, Some(run.principal.person), now).await?)
             }
             Want::Ask { id, card, audience } => {
                 let venue = delivery::sql::load_location(conn, run.tenant, run.conversation).await?;

@@ -219,6 +219,10 @@ pub(super) fn receipt(card: Card, approval: &Approval, room: usize) -> Card {
             escape(&truncate(approval.reason.as_deref().unwrap_or_default(), room)),
             words.not_done
         ))),
+        (Status::Withdrawn, _) if approval.decided_by.is_some() => card.with_block(Block::Markdown(format!(
+            "{first}Stopped by {who} {decided}. **{}**.",
+            words.not_done
+        ))),
         (Status::Withdrawn, _) => card.with_block(Block::Markdown(format!(
             "The message that asked for this was edited or deleted. **{}**.",
             words.not_done

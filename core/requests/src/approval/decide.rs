@@ -19,7 +19,7 @@ use nod_contract::address::sorted_addresses;
 use nod_contract::card::{Action, FieldError};
 use nod_contract::chat::InteractionResponse;
 use nod_contract::clock::Timestamp;
-use nod_contract::ids::{ApprovalId, DeliveryId, EffectId, PersonId, RunId, TenantId};
+use nod_contract::ids::{ApprovalId, DeliveryId, EffectId, PersonId, TenantId};
 use nod_people::{delivery, open_pages};
 use nod_store::audit;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
@@ -242,30 +242,6 @@ pub async fn supersede(
             edit::notify_run(conn, tenant, newer, changes(&unedited, &newer.preview.payload), now).await?;
         }
         close(core, conn, tenant, old.id, "approval.superseded", Verdict::Superseded, now).await?;
-    }
-    Ok(())
-}
-
-/// Closes the pending approvals of a turn that its user stopped.
-pub async fn withdraw_for_run(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    run: RunId,
-    by: PersonId,
-    now: Timestamp,
-) -> sqlx::Result<()> {
-    for id in sql::list_by_run(conn, tenant, run, Status::Pending).await? {
-        let Some(approval) = sql::load(conn, tenant, id).await? else { continue };
-        // Another decider has not denied it.
-        let (to, decider) =
-            if approval.decider == by { (Status::Denied, Some(by)) } else { (Status::Superseded, None) };
-        if sql::resolve(conn, tenant, id, to, decider, now).await? {
-            let detail = json!({ "tool": approval.tool, "revision": approval.revision, "stopped": true });
-            let action = format!("approval.{}", to.as_str());
-            audit::insert_entry(conn, tenant, Some(by), &action, id.0, Some(&approval.digest), &detail, now)
-                .await?;
-            refresh_decided(conn, tenant, approval.delivery, now).await?;
-        }
     }
     Ok(())
 }

@@ -30,7 +30,6 @@ pub use card::{card, card_for, pending_line, prompt_line, request};
 pub use co_approval::{CoApprover, find_co_approvers, sql::AccountOwner};
 pub use decide::{
     Decision, deny_with_reason, expire, handle_decision_click, refresh, supersede, supersede_draft,
-    withdraw_for_run,
 };
 pub use display_limits::{TooLong, check_displayable};
 pub use edit::{Editor, save};
@@ -69,7 +68,7 @@ pub enum Status {
     Expired,
     /// Replaced by a newer request, or no longer wanted.
     Superseded,
-    /// The message that asked for it was changed or deleted, or the rules have come to forbid it.
+    /// It was stopped, the message that asked for it was changed or deleted, or the rules have come to forbid it.
     Withdrawn,
     /// Approved, and undone before anything happened.
     Undone,

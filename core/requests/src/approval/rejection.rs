@@ -31,6 +31,9 @@ pub(super) fn rejection_text(approval: &Approval, by: PersonId, revision: i32, n
         Status::Withdrawn if approval.reason.is_some() => {
             forbidden_text(approval.reason.as_deref().unwrap_or_default())
         }
+        Status::Withdrawn if approval.decided_by.is_some() => {
+            format!("{name} stopped this{at}: {}.", lower(not_done))
+        }
         Status::Withdrawn => {
             "The message that asked for this was edited or deleted, so it's off. Nothing was done.".to_owned()
         }

