@@ -101,6 +101,10 @@ async fn newcomer_sends_the_first_mail_on_discord() {
     ana.check_focus("Approve").await;
     ana.demo.wait_for_mail("bo@acme.test", "Running late").await;
     ana.read("#guide", "Open the source").await;
+    // A bare command that is sent asks for its options.
+    ana.press(".discord .chip", "/help").await;
+    ana.press(".discord .send", "").await;
+    ana.read(".discord .command", "/help").await;
     ana.told_truth().await;
     ana.leave().await;
 }

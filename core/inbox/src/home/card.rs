@@ -22,11 +22,11 @@ pub(super) fn page(seen: &HomeContent, zone: &str, typing: CommandSyntax<'_>) ->
     // Each approval has its own card here, even if several share a card in the chat.
     let card = |one: &Approval| approval::card_for(one, seen.person);
     page.extend(waiting.into_iter().map(card));
+    page.extend(seen.sections.iter().cloned());
     if !decided.is_empty() {
         page.push(Card::default().with_title("Recently decided"));
         page.extend(decided.into_iter().map(card));
     }
-    page.extend(seen.sections.iter().cloned());
     page.push(accounts(&seen.accounts, seen.delegated_access.as_deref(), typing));
     page.push(recent_runs_card(&seen.runs, zone));
     page

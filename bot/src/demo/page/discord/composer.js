@@ -83,6 +83,8 @@ function leave(focus) {
 }
 
 async function send(words, file) {
+  const meant = commands().find((one) => words.trim() === `/${one.name}`);
+  if (meant && !file) return enter(meant);
   if (words.startsWith("/")) throw new Error("That command doesn't exist. Type / to see all of them.");
   await door.say(words, file);
 }
