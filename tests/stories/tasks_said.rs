@@ -13,6 +13,8 @@ on_each_platform!(
     a_sentence_begins_a_task,
     a_task_in_a_channel_is_seen_by_all,
     what_a_task_in_a_channel_reads_in_a_mailbox_is_its_owners,
+    a_file_made_of_a_mailbox_is_its_owners,
+    a_long_private_result_is_shared_whole,
     a_fourth_task_is_not_begun_by_a_sentence,
     a_step_begins_no_task,
     no_model_with_tools_begins_a_task,
@@ -21,6 +23,7 @@ on_each_platform!(
     a_message_that_is_edited_while_it_is_routed_begins_its_new_words,
     a_message_that_is_deleted_while_it_is_routed_begins_nothing,
     a_message_that_is_deleted_stops_the_task_that_it_began,
+    a_message_that_is_deleted_takes_back_the_mail_of_its_task,
     a_private_step_that_failed_in_a_channel_is_decided_by_its_owner,
 );
 
@@ -203,6 +206,44 @@ async fn what_a_task_in_a_channel_reads_in_a_mailbox_is_its_owners(platform: Pla
     world.finish().await;
 }
 
+/// Begins a task in a channel whose one step reads Ana's mailbox and then does this.
+async fn begin_with_mailbox(world: &World, then: &[Answer], text: &str) {
+    route(world);
+    plan(world, &["Read the offers"]);
+    world.model.will(Answer::tool("gmail_list_recent", json!({})));
+    for answer in then {
+        world.model.will(answer.clone());
+    }
+    world.model.will(finish("Heliotrope is cheaper.", "Heliotrope costs 23 a head."));
+    result(world, "Heliotrope is cheaper.", text);
+    world.say("ana", "general", "@nod read the offers in my mail and compare them in a file").await;
+}
+
+async fn a_file_made_of_a_mailbox_is_its_owners(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    let file = json!({ "name": "offers", "kind": "csv", "content": "caterer,a head\nHeliotrope,23\n" });
+    begin_with_mailbox(&world, &[Answer::tool("create_file", file)], "See offers.csv.").await;
+    assert!(world.read_new("dm:ana").contains("Here is offers.csv."));
+    assert_eq!(world.chat.uploaded_file_text("offers-").unwrap(), "caterer,a head\nHeliotrope,23\n");
+    let seen = world.read_new("general");
+    assert!(!seen.contains("Heliotrope") && !seen.contains("offers.csv"), "{seen}");
+    world.finish().await;
+}
+
+async fn a_long_private_result_is_shared_whole(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    let text = (1..=900).map(|at| format!("This is line {at}.")).collect::<Vec<_>>().join("\n\n");
+    begin_with_mailbox(&world, &[], &text).await;
+    let all = |said: &str| (1..=900).filter(|at| said.contains(&format!("This is line {at}."))).count();
+    assert_eq!((all(&world.read_new("general")), all(&world.read_new("dm:ana"))), (0, 900));
+    world.click("ana", "dm:ana", "Share in the thread").await;
+    assert_eq!(all(&world.read_rest("general")), 900);
+    world.read_new("dm:ana");
+    world.finish().await;
+}
+
 async fn a_fourth_task_is_not_begun_by_a_sentence(platform: Platform) {
     let mut world = World::new_on(platform).await;
     for at in 1..=3 {
@@ -337,6 +378,26 @@ async fn a_message_that_is_deleted_stops_the_task_that_it_began(platform: Platfo
     let kept = "select count(*) from tasks t, task_steps s where t::text || s::text ilike '%ask me%'";
     let kept: i64 = sqlx::query_scalar(kept).fetch_one(&world.pool).await.unwrap();
     assert_eq!(kept, 0);
+    world.finish().await;
+}
+
+/// Nobody is named as having denied or stopped it.
+async fn a_message_that_is_deleted_takes_back_the_mail_of_its_task(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.read_new("dm:ana");
+    route(&world);
+    plan(&world, &["Tell Bo"]);
+    let mail = json!({ "to": ["Bo"], "subject": "The caterer", "body": "Olive it is." });
+    world.model.will(Answer::tool("gmail_send_email", mail));
+    let said = world.say("ana", "dm:ana", "tell Bo which to take, then tell me").await;
+    world.chat.delete("ana", "dm:ana", &said);
+    world.wait_until_idle().await;
+    let read = world.read_new("dm:ana");
+    assert!(read.contains("The message that asked for this was edited or deleted. Not sent."), "{read}");
+    assert!(!read.contains("Denied by") && !read.contains("Stopped by"), "{read}");
+    assert!(world.google.inbox("bo@acme.test").is_empty());
     world.finish().await;
 }
 
