@@ -416,9 +416,31 @@ async fn a_step_that_failed_is_decided_once(platform: Platform) {
 
 async fn nobody_decides_about_a_step_that_failed(platform: Platform) {
     let mut world = with_failed_step(platform).await;
+    world.advance(TimeDelta::hours(49)).await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
+            nod: # Find it
+              · Ana Silva's task · step 2 of 3 · ▰▱▱ 33 % · It did not work: see the message below.
+              ✓ 1 Look — Found.
+              ✗ 2 Look again — did not work
+              ○ 3 Tell
+              [Stop]
+            nod: # Step 2 did not work: Look again
+              The model refused the request (status 400). The person who runs Nod needs to look at it. This step sent and changed nothing.
+              · If nobody decides within 72 hours, it and the steps after it are skipped.
+              · Asked by your task “Find it” · run ········
+              [Try this step again] [Skip it] [Stop]
+            nod: · Ana Silva, step 2 of your task did not work, and waits for your decision. Without one, it and the steps after it are skipped at Mon 9 Mar 2026, 09:30 WET.
+              [Go to the step]
+        ");
+    }
     result(&world, "It is found.", "It is here.");
-    world.advance(TimeDelta::hours(73)).await;
+    world.advance(TimeDelta::hours(24)).await;
     let said = world.read_new("dm:ana");
+    assert!(
+        said.contains("I reminded you of a step that did not work. Its message shows what became of it."),
+        "{said}"
+    );
     assert!(said.contains("Step 2 did not work → nobody decided, so it and the rest were skipped"), "{said}");
     assert!(said.contains("– 3 Tell — skipped") && said.contains("# Partly done: Find it"), "{said}");
     world.finish().await;

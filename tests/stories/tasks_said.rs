@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use chrono::TimeDelta;
 use nod_sandbox::model::Answer;
 use nod_tests::chat::Platform;
 use nod_tests::{SharedFile, World};
@@ -430,12 +431,22 @@ async fn a_private_step_that_failed_in_a_channel_is_decided_by_its_owner(platfor
                 nod: · Asked Ana Silva privately.
         ");
     }
+    world.advance(TimeDelta::hours(49)).await;
+    let reminder = world.read_new("dm:ana");
+    assert!(
+        reminder.contains("step 1 of your task did not work, and waits for your decision."),
+        "{reminder}"
+    );
     world.click("ana", "dm:ana", "Stop").await;
     plan(&world, &["Tell me"]);
     world.model.will(finish("Told.", "There is nothing to tell."));
     result(&world, "There is nothing.", "There is nothing to tell.");
     world.click("ana", "general", "Run again").await;
-    assert!(world.read_new("dm:ana").contains("Step 1 did not work → stopped"));
+    let said = world.read_new("dm:ana");
+    assert!(
+        said.contains("Step 1 did not work → stopped") && said.contains("I reminded you of a step"),
+        "{said}"
+    );
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_rest("general"), @r"
               · Ana Silva's task · Stopped · 0 of 2 steps done

@@ -13,5 +13,6 @@ pub mod people;
 pub mod permalink;
 pub mod progress;
 pub mod reading;
+pub mod reminder;
 pub mod work;
 mod worker;

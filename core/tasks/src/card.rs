@@ -197,6 +197,14 @@ pub(crate) fn failed_step(
     }
 }
 
+/// Writes the line that reminds of that message.
+pub(crate) fn reminder(number: i16, person: &str, until: &str) -> String {
+    format!(
+        "{person}, step {number} of your task did not work, and waits for your decision. Without one, it and the steps after it \
+         are skipped at {until}."
+    )
+}
+
 /// Writes what becomes of that message.
 pub(crate) fn decided_step(number: i16, decision: &str) -> Card {
     Card { body: vec![Block::Note(format!("Step {number} did not work → {decision}"))], ..Card::default() }

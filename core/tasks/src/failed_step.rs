@@ -2,11 +2,10 @@
 
 use sqlx::PgConnection;
 
-use crate::{StepStatus, card, progress, sql};
+use crate::{StepStatus, notice, progress, sql};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, PersonId, TenantId};
 use nod_people::context::Chat;
-use nod_people::delivery;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 use nod_store::runs;
 use nod_store::workflow::{self, WorkflowEvent};
@@ -33,11 +32,11 @@ pub(crate) enum Decided {
 pub(crate) async fn decide(
     conn: &mut PgConnection,
     tenant: TenantId,
-    notice: DeliveryId,
+    message: DeliveryId,
     (decision, by): (Decision, Option<PersonId>),
     now: Timestamp,
 ) -> sqlx::Result<Decided> {
-    let Some(step) = sql::find_failed_step(conn, tenant, notice).await? else { return Ok(Decided::TooLate) };
+    let Some(step) = sql::find_failed_step(conn, tenant, message).await? else { return Ok(Decided::TooLate) };
     if by.is_some_and(|by| by != step.person) {
         return Ok(Decided::NotOwner);
     }
@@ -45,7 +44,7 @@ pub(crate) async fn decide(
     runs::lock(conn, tenant, step.run).await?;
     runs::lock(conn, tenant, step.task).await?;
     if !sql::lock_waiting(conn, tenant, step.task).await?
-        || sql::find_failed_step(conn, tenant, notice).await?.is_none()
+        || sql::find_failed_step(conn, tenant, message).await?.is_none()
     {
         return Ok(Decided::TooLate);
     }
@@ -64,8 +63,7 @@ pub(crate) async fn decide(
             workflow::notify(conn, tenant, step.task, WorkflowEvent::RowsChanged, now).await?;
         }
     }
-    let settled = card::decided_step(step.number, words);
-    delivery::update_card(conn, tenant, notice, &settled, now).await?;
+    notice::close(conn, tenant, (message, step.number), words, now).await?;
     sql::update_failed_step(conn, tenant, &step, (status, decision == Decision::Expired)).await?;
     progress::show(conn, tenant, step.task, now).await?;
     Ok(Decided::Accepted)

@@ -15,6 +15,7 @@ mod home;
 mod job;
 mod list;
 mod menu;
+mod notice;
 mod plan;
 mod progress;
 mod sql;

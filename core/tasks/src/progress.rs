@@ -2,7 +2,7 @@
 
 use sqlx::PgConnection;
 
-use crate::{Task, card, sql};
+use crate::{Task, card, notice, sql};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, RunId, TenantId};
 use nod_people::delivery;
@@ -35,8 +35,7 @@ async fn close_notice(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let Some(step) = task.failed_step() else { return Ok(()) };
-    let Some(notice) = step.notice else { return Ok(()) };
-    let settled = card::decided_step(step.number, "stopped");
-    delivery::update_card(conn, tenant, DeliveryId(notice), &settled, now).await?;
+    let Some(message) = step.notice else { return Ok(()) };
+    notice::close(conn, tenant, (DeliveryId(message), step.number), "stopped", now).await?;
     sql::take_notice(conn, tenant, id, step.number).await
 }

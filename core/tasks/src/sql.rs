@@ -413,7 +413,9 @@ pub(crate) struct FailedStep {
     pub(crate) task: RunId,
     pub(crate) number: i16,
     pub(crate) run: RunId,
+    pub(crate) conversation: ConversationId,
     pub(crate) person: PersonId,
+    pub(crate) failed_at: Timestamp,
 }
 
 /// Finds the step whose failure a message tells of; `None` if it was decided how to go on.
@@ -423,7 +425,8 @@ pub(crate) async fn find_failed_step(
     notice: DeliveryId,
 ) -> sqlx::Result<Option<FailedStep>> {
     let row = sqlx::query!(
-        r#"select s.task_id, s.number, s.run_id as "run_id!", t.person_id from task_steps s
+        r#"select s.task_id, s.number, s.run_id as "run_id!", t.conversation_id, t.person_id, s.finished_at as "failed_at!"
+         from task_steps s
          join tasks t on t.tenant_id = s.tenant_id and t.id = s.task_id
          where s.tenant_id = $1 and s.notice_id = $2 and s.status = 'failed' and s.run_id is not null"#,
         tenant.0,
@@ -435,7 +438,9 @@ pub(crate) async fn find_failed_step(
         task: RunId(row.task_id),
         number: row.number,
         run: RunId(row.run_id),
+        conversation: ConversationId(row.conversation_id),
         person: PersonId(row.person_id),
+        failed_at: row.failed_at,
     }))
 }
 

@@ -1,10 +1,10 @@
-//! Works on the job of tasks, and hears what happens to their steps.
+//! Works on the jobs of tasks, and hears what happens to their steps.
 
 use async_trait::async_trait;
 use sqlx::PgConnection;
 
 use crate::job::TaskJob;
-use crate::{failed_step, progress, sql};
+use crate::{failed_step, notice, progress, sql};
 use nod_contract::clock::Timestamp;
 use nod_people::context::Chat;
 use nod_store::hooks::{Hook, StepMoved, WorkflowStopped};
@@ -49,7 +49,9 @@ impl JobHandler for TaskJobs {
     }
 
     async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
-        let TaskJob::ExpireFailedStep { notice } = claim.job()?;
-        failed_step::expire(&self.0, claim, notice).await
+        match claim.job()? {
+            TaskJob::ExpireFailedStep { notice } => failed_step::expire(&self.0, claim, notice).await,
+            TaskJob::RemindFailedStep { notice } => notice::remind(&self.0, claim, notice).await,
+        }
     }
 }

@@ -130,7 +130,7 @@ impl Workflow for Tasks {
         let rows = Rows::deserialize(rows).map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
         let has_changed = sql::write(conn, run.tenant, run.id, &rows, now).await?;
         if let Rows::StepFailed { notice, .. } = rows {
-            job::enqueue_expiry(conn, run.tenant, notice, now).await?;
+            job::enqueue(conn, run.tenant, notice, now).await?;
         }
         match has_changed {
             true => progress::show(conn, run.tenant, run.id, now).await,

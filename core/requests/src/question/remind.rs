@@ -5,12 +5,11 @@ use sqlx::PgConnection;
 
 use super::{question_text, sql};
 use crate::work::RequestJob;
-use nod_contract::card::{Action, Block, Card, OnClick, Style};
 use nod_contract::clock::Timestamp;
-use nod_contract::ids::{DeliveryId, QuestionId, TenantId, named_lane_id};
+use nod_contract::ids::{QuestionId, TenantId};
 use nod_people::context::Chat;
-use nod_people::delivery::{self, NewDelivery};
-use nod_people::{people, permalink};
+use nod_people::people::Person;
+use nod_people::reminder::{self, Reminder};
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 use nod_store::runs;
 use nod_when::when::local_time;
@@ -58,41 +57,22 @@ async fn post(
     question: &sql::Question,
     now: Timestamp,
 ) -> Result<(), WorkError> {
-    let stands = delivery::sql::load(conn, tenant, question.delivery).await?;
-    let (card, venue) = stands.ok_or("no such card")?;
-    let person = people::sql::load(conn, tenant, question.person).await?.ok_or("no such person")?;
-    let line = format!(
-        "{}, your task still waits for your answer: {} Without one it goes on at {}.",
-        person.display_name(),
-        question_text(question),
-        local_time(question.expires_at, &person.principal().zone)
-    );
-    let user = match card.only_for {
-        None if !venue.is_private_location() => {
-            people::sql::find_user_id(conn, tenant, question.person, &venue.platform, &venue.workspace)
-                .await?
-        }
-        _ => None,
-    };
-    let reminder = Card { body: vec![Block::Note(line)], ..Card::default() }.with_mention(user.as_deref());
-    let reminder = match permalink::of_card(core, &card, &venue) {
-        Some(address) => reminder.with_button("Go to the question", Style::Plain, OnClick::Link(address)),
-        None => {
-            let show = Action::new("show_privately", question.delivery);
-            reminder.with_button("Show me", Style::Plain, OnClick::Action(show))
-        }
-    };
-    let new = NewDelivery {
-        id: reminder_id(question.id),
+    let reminder = Reminder {
+        card: question.delivery,
         conversation: question.conversation,
-        run: Some(question.run),
-        platform: &venue.platform,
-        target: card.target.as_ref(),
-        opens_thread: false,
-        card: &reminder,
-        only_for: card.only_for,
+        run: question.run,
+        person: question.person,
+        go_to: "Go to the question",
     };
-    Ok(delivery::enqueue(conn, tenant, &venue, &new, now).await?)
+    let line = |person: &Person| {
+        format!(
+            "{}, your task still waits for your answer: {} Without one it goes on at {}.",
+            person.display_name(),
+            question_text(question),
+            local_time(question.expires_at, &person.principal().zone)
+        )
+    };
+    reminder::post(core, conn, tenant, &reminder, line, now).await
 }
 
 /// Updates the reminder of a question that waits no more, so that it no longer says that it does.
@@ -102,15 +82,8 @@ pub(super) async fn close(
     question: &sql::Question,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    if !question.takes_words {
-        return Ok(());
+    match question.takes_words {
+        true => reminder::close(conn, tenant, question.delivery, "a question", now).await,
+        false => Ok(()),
     }
-    let line = "I reminded you of a question. Its message shows what became of it.".to_owned();
-    let card = Card { body: vec![Block::Note(line)], ..Card::default() };
-    delivery::update_line(conn, tenant, reminder_id(question.id), card, now).await?;
-    Ok(())
-}
-
-fn reminder_id(question: QuestionId) -> DeliveryId {
-    DeliveryId(named_lane_id(&["reminder of a question", &question.to_string()]))
 }
