@@ -12,6 +12,8 @@ on_each_platform!(
     a_task_is_planned_done_and_told,
     what_a_step_says_is_seen_by_its_task_alone,
     a_result_can_be_talked_about,
+    what_steps_did_is_shown_to_the_owner,
+    a_result_is_read_raw_and_as_a_file,
     a_plan_that_cannot_be_followed_is_asked_for_once_more,
     a_wish_that_nobody_can_plan_is_one_step,
     what_is_no_wish_begins_nothing,
@@ -43,6 +45,7 @@ on_each_platform!(
     a_step_goes_on_once_its_account_is_connected,
     a_forged_retry_of_a_task_does_nothing,
     a_stop_of_a_step_stops_its_task,
+    a_stop_takes_back_what_was_asked_for_again,
     a_long_result_comes_whole,
     a_yes_alone_is_no_nod_to_a_step,
     a_task_and_the_conversation_keep_their_own_requests,
@@ -53,6 +56,10 @@ on_each_platform!(
     a_question_is_answered_by_a_reply,
     a_question_that_nobody_answers_is_told_so,
     a_question_is_withdrawn_with_its_task,
+    a_stop_in_reply_to_a_question_is_no_answer,
+    a_step_asks_one_question_at_a_time,
+    a_typed_address_counts_as_named_by_its_person,
+    an_address_that_a_step_proposed_does_not,
 );
 
 /// The planner will answer with steps of these titles, each after the one before it.
@@ -83,7 +90,7 @@ async fn a_task_is_planned_done_and_told(platform: Platform) {
               · Ana Silva's task · step 2 of 2 · ▰▱ 50 % · Waits for your nod, in the message below.
               ✓ 1 Compare the offers — Olive is cheaper.
               ▸ 2 Tell Bo which to take
-              [Stop]
+              [Stop] [Show details]
             nod: # Send this email?
               From  ana@acme.test
               To  bo@acme.test
@@ -110,7 +117,7 @@ async fn a_task_is_planned_done_and_told(platform: Platform) {
               · Ana Silva's task · Done · 2 steps
               ✓ 1 Compare the offers — Olive is cheaper.
               ✓ 2 Tell Bo which to take — Bo has the mail.
-              [Run again]
+              [Run again] [Show details]
             nod: # Email sent
               From  ana@acme.test
               To  bo@acme.test
@@ -130,6 +137,7 @@ async fn a_task_is_planned_done_and_told(platform: Platform) {
               ─────  ──────
               Fig    23
               Olive  21
+              [Raw] [As a file]
         ");
     }
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
@@ -172,6 +180,59 @@ async fn a_result_can_be_talked_about(platform: Platform) {
     world.finish().await;
 }
 
+/// Returns what a person reads after a click on a button that shows more.
+async fn open(world: &mut World, button: &str) -> String {
+    world.click("ana", "dm:ana", button).await;
+    match world.chat {
+        FakeChat::Slack(_) => world.form_text("ana"),
+        FakeChat::Discord(_) => world.read_ephemerals("ana"),
+    }
+}
+
+async fn with_result(platform: Platform) -> World {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    plan(&world, &["Read the offers", "Tell me"]);
+    world.model.will(Answer::tool("gmail_list_recent", json!({})));
+    world.model.will(finish("Olive is cheaper.", "**Olive** costs 21 a head."));
+    world.model.will(finish("Told.", "Take Olive."));
+    result(&world, "Take Olive.", "**Olive** costs 21 a head, Fig 23.");
+    world.run_command("ana", "dm:ana", "task compare the offers").await;
+    world.read_new("dm:ana");
+    world
+}
+
+async fn what_steps_did_is_shown_to_the_owner(platform: Platform) {
+    let mut world = with_result(platform).await;
+    let details = open(&mut world, "Show details").await;
+    let first = "✓ 1 Read the offers — Olive is cheaper.\n· Checking mail\nOlive costs 21 a head.\n✓ 2 Tell me — Told.";
+    assert!(details.contains(first), "{details}");
+    if let FakeChat::Slack(_) = world.chat {
+        world.close_form("ana");
+    }
+    let task: String = sqlx::query_scalar("select id::text from tasks").fetch_one(&world.pool).await.unwrap();
+    for kind in ["show_task_details", "show_raw_result", "result_as_file"] {
+        world.send_click(&Click::forged("bo", "general", format!("{kind}:{task}"))).await;
+        assert!(world.read_ephemerals("bo").contains("Only the person whose task it is can see that."));
+    }
+    world.finish().await;
+}
+
+async fn a_result_is_read_raw_and_as_a_file(platform: Platform) {
+    let mut world = with_result(platform).await;
+    let raw = open(&mut world, "Raw").await;
+    assert!(raw.contains("**Olive** costs 21 a head, Fig 23."), "{raw}");
+    if let FakeChat::Slack(_) = world.chat {
+        world.close_form("ana");
+    }
+    world.click("ana", "dm:ana", "As a file").await;
+    let said = world.read_new("dm:ana");
+    assert!(said.contains("Here is result-") && said.contains(".md"), "{said}");
+    world.click("ana", "dm:ana", "As a file").await;
+    assert!(world.read_ephemerals("ana").contains("The file is there already, below the result."));
+    world.finish().await;
+}
+
 async fn a_plan_that_cannot_be_followed_is_asked_for_once_more(platform: Platform) {
     let mut world = World::new_on(platform).await;
     let circular = json!([
@@ -206,11 +267,12 @@ async fn a_wish_that_nobody_can_plan_is_one_step(platform: Platform) {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: # Find it
               · Ana Silva's task · Done · 1 step
-              ✓ 1 Find it — It is here.
+              ✓ 1 Find it — It is here. It was here before.
               · I could not make a plan, so all of it is one step.
-              [Run again]
+              [Run again] [Show details]
             nod: # Done: Find it
               It is here. It was here before.
+              [Raw] [As a file]
         ");
     }
     world.finish().await;
@@ -223,7 +285,7 @@ async fn what_is_no_wish_begins_nothing(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!([bare, long].join("\n").replace('`', ""), @r"
             (ana only) nod: You have no open task. Tell me what you want done: /nod task ….
-            (ana only) nod: That is 4001 characters long, and a task takes at most 4000. Say it in fewer words. Nothing was begun.
+            (ana only) nod: That is 4,001 characters long, and a task takes at most 4,000. Say it in fewer words. Nothing was begun.
         ");
     }
     assert!(world.model.all_requests().is_empty());
@@ -314,7 +376,7 @@ async fn a_step_that_failed_is_tried_again(platform: Platform) {
               ✓ 1 Look — Found.
               ✗ 2 Look again — did not work
               ○ 3 Tell
-              [Stop]
+              [Stop] [Show details]
             nod: # Step 2 did not work: Look again
               The model refused the request (status 400). The person who runs Nod needs to look at it. This step sent and changed nothing.
               · If nobody decides within 72 hours, it and the steps after it are skipped.
@@ -333,12 +395,13 @@ async fn a_step_that_failed_is_tried_again(platform: Platform) {
               ✓ 1 Look — Found.
               ✓ 2 Look again — Found again.
               ✓ 3 Tell — Told.
-              [Run again]
+              [Run again] [Show details]
             nod: · Step 2 did not work → tried again
             nod: # Done: Find it
               It is found.
 
               It is here.
+              [Raw] [As a file]
         ");
     }
     let heard = world.model.all_requests().iter().map(Value::to_string).collect::<String>();
@@ -358,12 +421,13 @@ async fn a_step_that_failed_is_skipped(platform: Platform) {
               ✓ 1 Look — Found.
               – 2 Look again — skipped
               ✓ 3 Tell — Told.
-              [Run again]
+              [Run again] [Show details]
             nod: · Step 2 did not work → skipped
             nod: # Partly done: Find it
               It is found.
 
               It is here.
+              [Raw] [As a file]
         ");
     }
     world.finish().await;
@@ -424,7 +488,7 @@ async fn nobody_decides_about_a_step_that_failed(platform: Platform) {
               ✓ 1 Look — Found.
               ✗ 2 Look again — did not work
               ○ 3 Tell
-              [Stop]
+              [Stop] [Show details]
             nod: # Step 2 did not work: Look again
               The model refused the request (status 400). The person who runs Nod needs to look at it. This step sent and changed nothing.
               · If nobody decides within 72 hours, it and the steps after it are skipped.
@@ -545,7 +609,7 @@ async fn a_stopped_task_takes_back_what_it_asked_for(platform: Platform) {
               · Ana Silva's task · Stopped · 1 of 2 steps done
               ✓ 1 Compare the offers — Olive is cheaper.
               ■ 2 Tell Bo which to take — stopped
-              [Run again]
+              [Run again] [Show details]
             nod: # Email not sent
               From  ana@acme.test
               To  bo@acme.test
@@ -632,12 +696,13 @@ async fn a_question_is_answered_with_a_button(platform: Platform) {
             nod: # Plan the summer party
               · Ana Silva's task · Done · 1 step
               ✓ 1 Ask for the date — It is the 19th.
-              [Run again]
+              [Run again] [Show details]
             nod: · Which date? → 19 March
             nod: # Done: Plan the summer party
               It is the 19th.
 
               The party is on 19 March.
+              [Raw] [As a file]
         ");
     }
     let heard = world.model.list_reasoner_requests().last().unwrap().to_string();
@@ -760,7 +825,7 @@ async fn a_step_whose_mail_was_denied_is_not_done(platform: Platform) {
               · Ana Silva's task · Ended · 1 of 2 steps done
               ✓ 1 Compare the offers — Olive is cheaper.
               – 2 Tell Bo which to take — not done. Bo was told.
-              [Run again]
+              [Run again] [Show details]
             nod: # Email not sent
               From  ana@acme.test
               To  bo@acme.test
@@ -777,6 +842,7 @@ async fn a_step_whose_mail_was_denied_is_not_done(platform: Platform) {
 
               Olive costs 21 a head.
               · To be clear, nothing was sent or changed.
+              [Raw] [As a file]
         ");
     }
     let asked = world.model.all_requests().iter().map(Value::to_string).collect::<String>();
@@ -1072,7 +1138,7 @@ async fn a_result_that_no_model_writes_is_what_the_steps_handed_on(platform: Pla
               · Ana Silva's task · Done · 2 steps
               ✓ 1 Look — Found.
               ✓ 2 Look again — Found again.
-              [Run again]
+              [Run again] [Show details]
             nod: # Done: Find it
               The model refused the request (status 400). The person who runs Nod needs to look at it. This is what the steps handed on.
 
@@ -1083,7 +1149,111 @@ async fn a_result_that_no_model_writes_is_what_the_steps_handed_on(platform: Pla
               Look again
 
               It is still here.
+              [Raw] [As a file]
         ");
     }
+    world.finish().await;
+}
+
+/// A step has ended, and the mail that it did not get sent is asked for again while the next one works.
+async fn a_stop_takes_back_what_was_asked_for_again(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.read_new("dm:ana");
+    plan(&world, &["Tell Bo", "Ask for the date"]);
+    let mail = json!({ "to": ["Bo"], "subject": "The caterer", "body": "Olive it is." });
+    world.model.will(Answer::tool("gmail_send_email", mail));
+    world.run_command("ana", "dm:ana", "task tell Bo, then ask me for the date").await;
+    world.model.will(finish("Bo was not told.", "You denied the mail."));
+    world.model.will(Answer::tool("ask_user", json!({ "question": "Which date?", "options": [] })));
+    world.click("ana", "dm:ana", "Deny").await;
+    world.submit_form("ana", &[]).await;
+    world.click("ana", "dm:ana", "Ask again").await;
+    assert!(world.read_rest("dm:ana").contains("[Approve & send]"));
+    let stop = world.find_message_with_button("dm:ana", "Approve & send");
+    let approve = world.prepare_click("ana", "dm:ana", "Approve & send");
+    world.click("ana", "dm:ana", "Stop").await;
+    let read = world.read_rest("dm:ana");
+    assert!(read.contains("Stopped by Ana Silva") && read.contains("Nothing was sent."), "{read}");
+    assert!(!read.contains("[Approve & send]"), "{stop}: {read}");
+    world.send_click(&approve).await;
+    world.advance_past_undo_window().await;
+    assert!(world.google.inbox("bo@acme.test").is_empty());
+    world.read_ephemerals("ana");
+    world.read_new("dm:ana");
+    world.finish().await;
+}
+
+/// Who opened the form of an answer before is told that nobody waits for it.
+async fn a_stop_in_reply_to_a_question_is_no_answer(platform: Platform) {
+    let mut world = with_asking_task(platform).await;
+    world.read_new("dm:ana");
+    let question = world.find_message_with_button("dm:ana", "19 March");
+    let click = world.prepare_click("ana", "dm:ana", "19 March");
+    reply_to(&world, &question, "stop").await;
+    let said = world.read_new("dm:ana");
+    assert!(said.contains("Which date? → stopped") && said.contains("Stopped by Ana Silva"), "{said}");
+    world.send_click(&click).await;
+    let told = world.read_ephemerals("ana");
+    assert!(told.contains("Nobody waits for this answer any more, so I did nothing with it."), "{told}");
+    world.finish().await;
+}
+
+async fn a_step_asks_one_question_at_a_time(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    plan(&world, &["Ask"]);
+    let ask = |what: &str| ("ask_user", json!({ "question": what, "options": ["A", "B"] }));
+    world.model.will(Answer::tools(vec![ask("Which date?"), ask("Which place?")]));
+    world.run_command("ana", "dm:ana", "task ask me what you need to know").await;
+    let said = world.read_new("dm:ana");
+    assert!(said.contains("# Which date?") && !said.contains("Which place?"), "{said}");
+    world.model.will(finish("Asked.", "A."));
+    result(&world, "It is A.", "A.");
+    world.click("ana", "dm:ana", "A").await;
+    let heard = world.model.list_reasoner_requests().last().unwrap().to_string();
+    assert!(heard.contains("ask one question at a time"), "{heard}");
+    world.read_new("dm:ana");
+    world.finish().await;
+}
+
+/// Asks for an address after a mail from outside was read.
+async fn with_asked_address(platform: Platform) -> World {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.google.deliver("ana@acme.test", "fig@fig.test", "Offer", "23 a head.").unwrap();
+    plan(&world, &["Ask for the address", "Write to them"]);
+    world.model.will(Answer::tool("gmail_list_recent", json!({})));
+    let ask = json!({ "question": "Which address?", "options": ["zoe@x.test"] });
+    world.model.will(Answer::tool("ask_user", ask));
+    world.run_command("ana", "dm:ana", "task read the offers, ask me for an address, then write there").await;
+    world.model.will(finish("Asked.", "Write to zoe@x.test."));
+    let mail = json!({ "to": ["zoe@x.test"], "subject": "Your offer", "body": "We take it." });
+    world.model.will(Answer::tool("gmail_send_email", mail));
+    world.read_new("dm:ana");
+    world
+}
+
+async fn a_typed_address_counts_as_named_by_its_person(platform: Platform) {
+    let mut world = with_asked_address(platform).await;
+    world.click("ana", "dm:ana", "Something else").await;
+    world.submit_form("ana", &[("Your answer", "zoe@x.test, please")]).await;
+    let said = world.read_rest("dm:ana");
+    assert!(said.contains("[Approve & send]") && !said.contains("not you"), "{said}");
+    let heard = world.model.list_reasoner_requests().last().unwrap().to_string();
+    assert!(heard.contains("Step 1 asked: Which address?"), "{heard}");
+    world.click("ana", "dm:ana", "Stop").await;
+    world.read_new("dm:ana");
+    world.finish().await;
+}
+
+/// A mail can have had the model propose it.
+async fn an_address_that_a_step_proposed_does_not(platform: Platform) {
+    let mut world = with_asked_address(platform).await;
+    world.click("ana", "dm:ana", "zoe@x.test").await;
+    let said = world.read_rest("dm:ana");
+    assert!(said.contains("not you") && !said.contains("[Approve & send]"), "{said}");
+    world.click("ana", "dm:ana", "Stop").await;
+    world.read_new("dm:ana");
     world.finish().await;
 }

@@ -12,6 +12,7 @@ use crate::tasks::{finish, plan, result};
 
 on_each_platform!(
     a_sentence_begins_a_task,
+    what_a_step_looks_at_is_seen_while_it_works,
     a_task_in_a_channel_is_seen_by_all,
     what_a_task_in_a_channel_reads_in_a_mailbox_is_its_owners,
     a_file_made_of_a_mailbox_is_its_owners,
@@ -25,6 +26,8 @@ on_each_platform!(
     a_message_that_is_deleted_while_it_is_routed_begins_nothing,
     a_message_that_is_deleted_stops_the_task_that_it_began,
     a_message_that_is_deleted_takes_back_the_mail_of_its_task,
+    a_message_that_is_deleted_stops_what_was_run_again,
+    who_is_mentioned_in_a_wish_is_named,
     a_private_step_that_failed_in_a_channel_is_decided_by_its_owner,
 );
 
@@ -53,16 +56,39 @@ async fn a_sentence_begins_a_task(platform: Platform) {
               · Ana Silva's task · Done · 2 steps
               ✓ 1 Look for the word — Found.
               ✓ 2 Tell me — Told.
-              [Run again]
+              [Run again] [Show details]
             nod: I have begun a task. It goes on by itself; talk to me meanwhile.
             nod: # Done: Look for the word, then tell me
               The word is fig.
 
               Fig.
+              [Raw] [As a file]
         ");
     }
     let planned = world.model.all_requests().iter().map(Value::to_string).collect::<String>();
     assert!(planned.contains("look for the word, then tell me"), "{planned}");
+    world.finish().await;
+}
+
+/// The words of the tools are neutral, so others may read them too.
+async fn what_a_step_looks_at_is_seen_while_it_works(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.read_new("dm:ana");
+    route(&world);
+    plan(&world, &["Look into the mail and the calendar"]);
+    world
+        .model
+        .will(Answer::tools(vec![("gmail_list_recent", json!({})), ("calendar_list_upcoming", json!({}))]));
+    world.model.will(finish("Nothing new.", "Both are empty.").with_pause_after(1));
+    world.chat.say("ana", "general", None, "@nod look into my mail and my calendar, then tell me");
+    world.wait_for_paced_text("general", "Checking mail · Checking the calendar…").await;
+    result(&world, "Nothing new.", "Both are empty.");
+    world.model.release();
+    world.wait_until_idle().await;
+    let said = world.read_new("general");
+    assert!(said.contains("Done · 1 step") && !said.contains("Checking"), "{said}");
+    assert!(world.read_new("dm:ana").contains("# Done: Look into my mail and my calendar, then tell me"));
     world.finish().await;
 }
 
@@ -105,7 +131,7 @@ async fn a_task_in_a_channel_is_seen_by_all(platform: Platform) {
                 nod: # Ask me for the date, then say it here
                   · Ana Silva's task · Done · 1 step
                   ✓ 1 Ask for the date — It is the 12th.
-                  [Run again]
+                  [Run again] [Show details]
                 nod: I have begun a task. It goes on by itself; talk to me meanwhile.
                 nod: · Which date? → 12 March
                 bo: @nod whose is it?
@@ -114,6 +140,7 @@ async fn a_task_in_a_channel_is_seen_by_all(platform: Platform) {
                   It is the 12th.
 
                   The party is on 12 March.
+                  [Raw] [As a file]
         ");
     }
     world.finish().await;
@@ -168,7 +195,7 @@ async fn what_a_task_in_a_channel_reads_in_a_mailbox_is_its_owners(platform: Pla
                   ✓ 1 Read the offers
                   ✓ 2 Ask for the date
                   ✓ 3 Tell Bo
-                  [Run again]
+                  [Run again] [Show details]
                 nod: I have begun a task. It goes on by itself; talk to me meanwhile.
                 nod: · Asked Ana Silva privately.
                 nod: · Asked Ana Silva privately.
@@ -459,12 +486,54 @@ async fn a_private_step_that_failed_in_a_channel_is_decided_by_its_owner(platfor
             nod: # Read the offers in my mail, then tell me
               · Ana Silva's task · Done · 1 step
               ✓ 1 Tell me — Told.
-              [Run again]
+              [Run again] [Show details]
             nod: # Done: Read the offers in my mail, then tell me
               There is nothing.
 
               There is nothing to tell.
+              [Raw] [As a file]
         ");
     }
+    world.finish().await;
+}
+
+/// The ended task loses its words too.
+async fn a_message_that_is_deleted_stops_what_was_run_again(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    route(&world);
+    plan(&world, &["Look for heliotrope"]);
+    world.model.will(finish("Found.", "It is here."));
+    result(&world, "It is here.", "It is here.");
+    let said = world.say("ana", "dm:ana", "look for heliotrope, then tell me").await;
+    plan(&world, &["Look for heliotrope"]);
+    world.model.will(Answer::tool("ask_user", json!({ "question": "Which one?", "options": [] })));
+    world.click("ana", "dm:ana", "Run again").await;
+    world.read_new("dm:ana");
+    world.chat.delete("ana", "dm:ana", &said);
+    world.wait_until_idle().await;
+    let read = world.read_rest("dm:ana");
+    assert!(read.contains("Which one? → stopped"), "{read}");
+    assert_eq!(read.matches("nod: # (deleted)").count(), 2, "{read}");
+    assert!(!read.contains("[Run again]"), "{read}");
+    let kept =
+        "select count(*) from tasks t, task_steps s where t.title || t.note || s.title ilike '%heliotrope%'";
+    let kept: i64 = sqlx::query_scalar(kept).fetch_one(&world.pool).await.unwrap();
+    assert_eq!(kept, 0);
+    world.finish().await;
+}
+
+async fn who_is_mentioned_in_a_wish_is_named(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.say("bo", "general", "hello").await;
+    route(&world);
+    plan(&world, &["Look"]);
+    world.model.will(finish("Found.", "It is here."));
+    result(&world, "It is here.", "It is here.");
+    let wish = format!("look for the offer, then say what {} wrote", world.chat.mention("bo"));
+    world.say("ana", "dm:ana", &wish).await;
+    let read = world.read_new("dm:ana");
+    assert!(read.contains("# Look for the offer, then say what Bo Lind wrote"), "{read}");
+    let heard = world.model.list_reasoner_requests().last().unwrap().to_string();
+    assert!(heard.contains("then say what Bo Lind wrote"), "{heard}");
     world.finish().await;
 }

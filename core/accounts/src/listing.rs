@@ -26,7 +26,7 @@ impl Listing for Connections {
     }
 
     fn status_text(&self) -> &'static str {
-        "Looking at your accounts"
+        "Checking accounts"
     }
 
     async fn list(&self, cx: &ToolContext) -> sqlx::Result<ToolOutput> {

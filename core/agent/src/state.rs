@@ -85,6 +85,9 @@ pub struct AgentState {
     /// The tool that the router suggests.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) target_tool: Option<String>,
+    /// What the person typed in answer to questions of the task, in this step and in those before it.
+    #[serde(skip_serializing_if = "is_default")]
+    pub typed_answers: Vec<String>,
     /// Whether a change outside Nod was wanted: an act tool was called, or the router suggests one.
     #[serde(skip_serializing_if = "is_default")]
     pub acts: bool,
@@ -294,6 +297,7 @@ impl Default for AgentState {
             intent: None,
             routed_via: None,
             target_tool: None,
+            typed_answers: Vec::new(),
             acts: false,
             pending_calls: Vec::new(),
             model_turns: 0,
@@ -376,6 +380,15 @@ impl AgentState {
                 _ => None,
             })
             .unwrap_or_default()
+    }
+
+    /// Lists what people here wrote themselves, as far as it is in view.
+    pub(crate) fn list_said(&self) -> impl Iterator<Item = &str> {
+        let turns = self.recalled.history().iter().chain(&self.turns).filter_map(|turn| match turn {
+            Turn::Human { text } => Some(text.as_str()),
+            Turn::Ai { .. } | Turn::System { .. } | Turn::Tool { .. } => None,
+        });
+        turns.chain(self.typed_answers.iter().map(String::as_str))
     }
 
     /// Whether an answer in a shared place mentions the person, so that the platform notifies them.

@@ -104,7 +104,8 @@ pub struct ToolSpec {
     pub reach: Reach,
     /// The provider whose account it uses.
     pub provider: Option<Provider>,
-    /// The status that a person reads while it works, without the dots: "Searching your mail".
+    /// What people read while it works, without the dots: "Searching mail". Others than its person may read it too, so it
+    /// says the kind of activity, and never whose or which content. Empty if there is nothing to say.
     pub status_text: &'static str,
 }
 

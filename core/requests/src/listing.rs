@@ -67,7 +67,7 @@ impl Listing for Drafts {
     }
 
     fn status_text(&self) -> &'static str {
-        "Listing your drafts"
+        "Checking drafts"
     }
 
     async fn list(&self, cx: &ToolContext) -> sqlx::Result<ToolOutput> {

@@ -19,8 +19,8 @@ pub struct AccountEnded<'a> {
     pub reason: &'a str,
 }
 
-/// A step of a workflow was committed, and it goes on or waits.
-#[derive(Debug, Clone, Copy)]
+/// A step of a workflow was committed, and it goes on or waits, or looks at something.
+#[derive(Debug, Clone)]
 pub struct StepMoved {
     pub tenant: TenantId,
     /// The run of the workflow.
@@ -28,6 +28,8 @@ pub struct StepMoved {
     pub step: RunId,
     /// What it waits for, if only a person can let it go on.
     pub waits_for: Option<WaitsFor>,
+    /// What it does now, in neutral words without the dots: the kind of activity, never whose or which content.
+    pub activity: Vec<&'static str>,
 }
 
 /// The run of a workflow was stopped.
@@ -35,7 +37,7 @@ pub struct StepMoved {
 pub struct WorkflowStopped {
     pub tenant: TenantId,
     pub run: RunId,
-    /// Whether the message that began it was deleted, so its words are not kept.
+    /// Whether the message that began it was deleted, so its words are not kept. It might have ended before.
     pub is_deleted: bool,
 }
 
@@ -87,7 +89,7 @@ pub trait Hook: Send + Sync {
     async fn step_moved(
         &self,
         _conn: &mut PgConnection,
-        _moved: StepMoved,
+        _moved: &StepMoved,
         _now: Timestamp,
     ) -> sqlx::Result<()> {
         Ok(())

@@ -124,7 +124,13 @@ pub enum RunEvent {
         is_receipt_seen: bool,
     },
     /// A question was answered, or expired (`None`).
-    QuestionClosed { question: QuestionId, answer: Option<String> },
+    QuestionClosed {
+        question: QuestionId,
+        answer: Option<String>,
+        /// Whether the person typed it, and did not press a button that says it.
+        #[serde(default)]
+        is_typed: bool,
+    },
     /// An attempt to connect an account ended.
     ConnectFinished {
         provider: Provider,

@@ -115,6 +115,12 @@ pub fn run_of_turn(turn: RunId) -> RunId {
     RunId(named_lane_id(&["the task of a turn", &turn.to_string()]))
 }
 
+/// Returns the id of the run that does the same work once more, if somebody wants it after it has ended.
+#[must_use]
+pub fn run_after(ended: RunId) -> RunId {
+    RunId(named_lane_id(&["the task after", &ended.to_string()]))
+}
+
 /// What the steps of a workflow are for.
 pub struct Goal {
     /// Rules that every step's prompt contains.
@@ -189,6 +195,8 @@ pub struct NewStep {
     pub label: String,
     /// The person's own words, and nothing else: they count as said by them.
     pub words: String,
+    /// What they typed in answer to questions of the steps before, which counts as said by them too.
+    pub typed_answers: Vec<String>,
     /// What else it is told.
     pub told: Vec<Turn>,
     /// Who may read what it is told.

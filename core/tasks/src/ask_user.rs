@@ -46,7 +46,7 @@ pub(crate) fn tool(chat: &Chat) -> Tool {
         }),
         reach: Reach::Reads,
         provider: None,
-        status_text: "Asking you something",
+        status_text: "",
     };
     Tool::Read(Arc::new(AskUser { spec, chat: chat.clone() }))
 }

@@ -3,9 +3,9 @@
 use async_trait::async_trait;
 use sqlx::PgConnection;
 
-use crate::card::{RUN_AGAIN, SKIP_STEP, TRY_STEP_AGAIN};
+use crate::card::{AS_FILE, RUN_AGAIN, SHOW_DETAILS, SHOW_RAW, SKIP_STEP, TRY_STEP_AGAIN};
 use crate::failed_step::{self, Decided, Decision};
-use crate::{command, sql};
+use crate::{command, details, sql};
 use nod_contract::card::Action;
 use nod_contract::chat::InteractionResponse;
 use nod_contract::ids::{DeliveryId, RunId};
@@ -17,7 +17,7 @@ pub(crate) struct TaskButtons(pub(crate) Chat);
 #[async_trait]
 impl Buttons for TaskButtons {
     fn action_kinds(&self) -> &'static [&'static str] {
-        &[RUN_AGAIN, TRY_STEP_AGAIN, SKIP_STEP]
+        &[RUN_AGAIN, TRY_STEP_AGAIN, SKIP_STEP, SHOW_DETAILS, SHOW_RAW, AS_FILE]
     }
 
     async fn handle_click(
@@ -29,7 +29,8 @@ impl Buttons for TaskButtons {
         let decision = match verb.kind.as_str() {
             TRY_STEP_AGAIN => Decision::TryAgain,
             SKIP_STEP => Decision::Skip,
-            _ => return self.run_again(conn, asker, RunId(verb.subject)).await,
+            RUN_AGAIN => return self.run_again(conn, asker, RunId(verb.subject)).await,
+            _ => return show(conn, asker, RunId(verb.subject), &verb.kind).await,
         };
         let notice = DeliveryId(verb.subject);
         let by = Some(asker.person);
@@ -42,6 +43,27 @@ impl Buttons for TaskButtons {
                 InteractionResponse::ephemeral("Only the person whose task it is can decide this.")
             }
         })
+    }
+}
+
+/// Shows its owner what a task did, or its result in another form.
+async fn show(
+    conn: &mut PgConnection,
+    asker: &Asker<'_>,
+    run: RunId,
+    kind: &str,
+) -> sqlx::Result<InteractionResponse> {
+    let whisper = |text: &str| Ok(InteractionResponse::ephemeral(text));
+    let owner = sql::find_owner(conn, asker.tenant, run).await?;
+    let Some(owner) = owner else { return whisper("I can't find that any more.") };
+    if owner.person != asker.person {
+        return whisper("Only the person whose task it is can see that.");
+    }
+    match owner.result {
+        _ if kind == SHOW_DETAILS => Ok(details::steps(run, &sql::load(conn, asker.tenant, run).await?)),
+        Some(result) if kind == SHOW_RAW => Ok(details::raw(run, &result)),
+        Some(result) => details::post_file(conn, asker, run, result).await,
+        None => whisper("I can't find that any more."),
     }
 }
 

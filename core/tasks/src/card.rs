@@ -12,6 +12,12 @@ use nod_store::workflow::MAX_WISH_CHARS;
 pub(crate) const RUN_AGAIN: &str = "run_task_again";
 pub(crate) const TRY_STEP_AGAIN: &str = "try_step_again";
 pub(crate) const SKIP_STEP: &str = "skip_step";
+pub(crate) const SHOW_DETAILS: &str = "show_task_details";
+pub(crate) const SHOW_RAW: &str = "show_raw_result";
+pub(crate) const AS_FILE: &str = "result_as_file";
+
+/// The most that its card shows of what a step has looked at: one line on a phone.
+const MAX_ACTIVITY: usize = 4;
 
 /// Where a task's run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,14 +70,20 @@ pub(crate) fn progress(run: RunId, task: &Task, (owner, is_shared): (&str, bool)
         let steps: Vec<TaskStep> = task.steps.iter().map(of_all).collect();
         body.push(Block::Literal(plan_lines(&steps, None)));
     }
+    if let Some(line) = phase.is_open().then(|| activity_line(task)).flatten() {
+        body.push(Block::Note(line));
+    }
     if task.steps.iter().any(|step| step.detail == UNPLANNED) {
         body.push(Block::Note("I could not make a plan, so all of it is one step.".to_owned()));
     }
-    let buttons = match phase.is_open() {
+    let mut buttons = match phase.is_open() {
         true => vec![stop_button("Stop", run)],
         false if task.note == DELETED => Vec::new(),
         false => vec![button("Run again", Style::Plain, Action::new(RUN_AGAIN, run))],
     };
+    if task.note != DELETED && task.steps.iter().any(|step| step.output.is_some()) {
+        buttons.push(button("Show details", Style::Plain, Action::new(SHOW_DETAILS, run)));
+    }
     Card {
         title: Some(task.title.clone()),
         body,
@@ -102,13 +114,18 @@ fn first_line(task: &Task, (owner, is_shared): (&str, bool), phase: Phase) -> St
                 false => format!("{owner}'s task · Done · {ended}{took}"),
             }
         }
-        Phase::Failed => format!("{owner}'s task · Failed · {done} of {steps} done"),
-        Phase::Stopped => format!("{owner}'s task · Stopped · {done} of {steps} done"),
+        Phase::Failed | Phase::Stopped => {
+            let how = if phase == Phase::Failed { "Failed" } else { "Stopped" };
+            match count {
+                0 => format!("{owner}'s task · {how} · No plan yet"),
+                _ => format!("{owner}'s task · {how} · {done} of {steps} done"),
+            }
+        }
         Phase::Working => {
             let is_current =
                 |step: &&TaskStep| matches!(step.status, StepStatus::Running | StepStatus::Failed);
             let current = task.steps.iter().find(is_current);
-            let number = current.map_or(done, |step| usize::try_from(step.number).unwrap_or_default());
+            let number = current.map_or(done.max(1), |step| usize::try_from(step.number).unwrap_or_default());
             let waits = match current.and_then(|step| step.waits_for.as_deref()) {
                 Some(_) if is_shared => format!(" · Waits for {owner}."),
                 Some("approval") => " · Waits for your nod, in the message below.".to_owned(),
@@ -133,6 +150,14 @@ fn first_line(task: &Task, (owner, is_shared): (&str, bool), phase: Phase) -> St
 /// Says that Nod died on the way.
 pub(crate) fn interruption() -> Block {
     Block::Note("Went on after an interruption.".to_owned())
+}
+
+/// Says what the step that is being done has looked at: the latest of it, newest last.
+fn activity_line(task: &Task) -> Option<String> {
+    let step = task.steps.iter().find(|step| step.status == StepStatus::Running)?;
+    let latest = &step.activity[step.activity.len().saturating_sub(MAX_ACTIVITY)..];
+    let dots = if step.waits_for.is_none() { "…" } else { "" };
+    (!latest.is_empty()).then(|| latest.join(" · ") + dots)
 }
 
 fn bar(done: usize, count: usize) -> String {
@@ -211,7 +236,7 @@ pub(crate) fn decided_step(number: i16, decision: &str) -> Card {
 }
 
 /// Writes the message that brings the result. Its title says no more than the marks of the steps.
-pub(crate) fn result(task: &Task, result: &TaskResult) -> Card {
+pub(crate) fn result(run: RunId, task: &Task, result: &TaskResult) -> Card {
     let how_far = match task.count_done() {
         0 if task.count_incomplete() > 0 => "May not be complete",
         0 => "Not done",
@@ -226,6 +251,10 @@ pub(crate) fn result(task: &Task, result: &TaskResult) -> Card {
     Card {
         title: Some(format!("{how_far}: {}", task.title)),
         body: vec![Block::Markdown(text)],
+        buttons: vec![
+            button("Raw", Style::Plain, Action::new(SHOW_RAW, run)),
+            button("As a file", Style::Plain, Action::new(AS_FILE, run)),
+        ],
         ..Card::default()
     }
 }
@@ -239,8 +268,9 @@ pub(crate) fn failure(task: &Task, run: RunId, reason: &str) -> Card {
         1 => "One step was done before that; what it did stands.".to_owned(),
         n => format!("{n} steps were done before that; what they did stands."),
     };
+    let how_far = if done + task.count_incomplete() > 0 { "Not finished" } else { "Not done" };
     Card {
-        title: Some(format!("Not done: {}", task.title)),
+        title: Some(format!("{how_far}: {}", task.title)),
         body: vec![
             Block::Markdown(format!("{} {kept}", sentence(reason))),
             Block::Note(format!("run {}", run.short())),

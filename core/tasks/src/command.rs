@@ -10,12 +10,14 @@ use nod_contract::card::{Card, truncate};
 use nod_contract::chat::InteractionResponse;
 use nod_contract::clock::Timestamp;
 use nod_contract::command::{CommandOption, CommandSpec, Takes};
-use nod_contract::ids::{ConversationId, DeliveryId, PersonId, RunId, TenantId, named_lane_id};
+use nod_contract::ids::{ConversationId, DeliveryId, PersonId, RunId, TenantId};
+use nod_contract::text::group_digits;
 use nod_people::context::Chat;
 use nod_people::delivery::{self, NewDelivery};
 use nod_people::{ability, people};
 use nod_store::ability::{Asker, Command};
 use nod_store::audit;
+use nod_store::runs;
 use nod_store::workflow::{self, MAX_WISH_CHARS, NewWorkflowRun};
 use serde_json::json;
 
@@ -49,9 +51,9 @@ impl Command for Begin {
         }
         let length = wish.chars().count();
         if length > MAX_WISH_CHARS {
+            let (length, most) = (group_digits(length), group_digits(MAX_WISH_CHARS));
             return whisper(format!(
-                "That is {length} characters long, and a task takes at most {MAX_WISH_CHARS}. Say it in fewer words. \
-                 Nothing was begun."
+                "That is {length} characters long, and a task takes at most {most}. Say it in fewer words. Nothing was begun."
             ));
         }
         if let Some(refusal) = refuse_another(conn, asker).await? {
@@ -83,8 +85,9 @@ pub(crate) async fn begin_again(
     asker: &Asker<'_>,
     (ended, conversation): (RunId, ConversationId),
 ) -> sqlx::Result<InteractionResponse> {
-    // Two presses on one card name the same task.
-    let id = RunId(named_lane_id(&["the task after", &ended.to_string()]));
+    // Two presses on one card name the same task, and come one after the other.
+    let id = workflow::run_after(ended);
+    runs::lock(conn, asker.tenant, ended).await?;
     if sql::exists(conn, asker.tenant, id).await? {
         return Ok(InteractionResponse::ephemeral(
             "I have begun it again already. Its own card is further down.",
@@ -124,11 +127,14 @@ pub(crate) async fn begin(
     new: NewTask,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let id = new.id;
+    let NewTask { id, mut title, mut note, about } = new;
+    let venue = delivery::sql::load_location(conn, tenant, conversation).await?;
+    let there = (venue.platform.as_str(), venue.workspace.as_str());
+    people::replace_mentions(conn, tenant, there, vec![&mut title, &mut note]).await?;
     let task = Task {
-        title: new.title,
-        note: new.note,
-        about: new.about,
+        title,
+        note,
+        about,
         card: core.ids.next(),
         created_at: now,
         finished_at: None,
@@ -136,7 +142,6 @@ pub(crate) async fn begin(
     };
     let run = NewWorkflowRun { id, workflow: TASK, node: PLAN, conversation, person, trace: core.id() };
     workflow::begin(conn, tenant, &run, now).await?;
-    let venue = delivery::sql::load_location(conn, tenant, conversation).await?;
     let owner = people::sql::load(conn, tenant, person).await?;
     let owner = owner.as_ref().map_or("Somebody", |person| person.display_name());
     let card = card::progress(id, &task, (owner, !venue.is_private_location()), Phase::Planning);

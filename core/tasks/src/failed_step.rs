@@ -2,7 +2,8 @@
 
 use sqlx::PgConnection;
 
-use crate::{StepStatus, notice, progress, sql};
+use crate::notice::{self, sql};
+use crate::{StepStatus, progress};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, PersonId, TenantId};
 use nod_people::context::Chat;

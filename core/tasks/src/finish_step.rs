@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use nod_contract::card::truncate;
 use nod_contract::tool::{FollowUp, Reach, ReadTool, Tool, ToolContext, ToolOutput, ToolResult, ToolSpec};
 
 const MAX_SUMMARY_CHARS: usize = 140;
@@ -23,9 +24,8 @@ impl Handover {
     /// Makes one of what a step wrote instead of calling the tool.
     pub(crate) fn from_words(words: &str) -> Self {
         let first = words.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        let end = first.find(['.', '!', '?']).map_or(first.len(), |at| at + 1);
         Self {
-            step_summary: first[..end].trim().chars().take(MAX_SUMMARY_CHARS).collect(),
+            step_summary: truncate(first, MAX_SUMMARY_CHARS),
             step_output_markdown: words.chars().take(MAX_OUTPUT_CHARS).collect(),
         }
     }

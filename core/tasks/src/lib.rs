@@ -9,6 +9,7 @@ mod card;
 mod command;
 mod create_file;
 mod create_task;
+mod details;
 mod failed_step;
 mod finish_step;
 mod home;
@@ -75,10 +76,23 @@ struct TaskStep {
     waits_for: Option<String>,
     /// The message that asks how to go on, if it failed.
     notice: Option<Uuid>,
+    /// What it has looked at so far, in neutral words.
+    activity: Vec<String>,
+    /// What it asked its person, and what they said.
+    answers: Vec<StepAnswer>,
     summary: Option<String>,
     output: Option<String>,
     audience: Audience,
     provenance: Provenance,
+}
+
+/// An answer to a question of a step.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct StepAnswer {
+    question: String,
+    answer: String,
+    /// Whether its person typed it, and did not press one of the answers that the step proposed.
+    is_typed: bool,
 }
 
 /// How far a step is.

@@ -37,5 +37,5 @@ async fn close_notice(
     let Some(step) = task.failed_step() else { return Ok(()) };
     let Some(message) = step.notice else { return Ok(()) };
     notice::close(conn, tenant, (DeliveryId(message), step.number), "stopped", now).await?;
-    sql::take_notice(conn, tenant, id, step.number).await
+    notice::sql::take_notice(conn, tenant, id, step.number).await
 }

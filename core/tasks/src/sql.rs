@@ -2,11 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
+use sqlx::types::Json;
 
 use crate::about::About;
 use crate::card::Phase;
 use crate::list::OpenTask;
-use crate::{DELETED, FINALISE, PLAN, StepStatus, Task, TaskStep};
+use crate::{DELETED, FINALISE, PLAN, StepAnswer, StepStatus, Task, TaskStep};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, PersonId, RunId, TenantId};
 use nod_contract::privacy::{Audience, Provenance};
@@ -40,7 +41,7 @@ pub(crate) struct ShownTask {
     pub(crate) phase: Phase,
     /// Whether others read its card too.
     pub(crate) is_shared: bool,
-    /// Whether Nod died while it worked on it.
+    /// Whether Nod died while it worked on it, and went on with it afterwards.
     pub(crate) was_interrupted: bool,
 }
 
@@ -80,8 +81,16 @@ pub(crate) async fn load(conn: &mut PgConnection, tenant: TenantId, id: RunId) -
     .fetch_one(&mut *conn)
     .await?;
     let steps = sqlx::query!(
-        "select number, title, detail, after, status, run_id, waits_for, notice_id, summary, output, only_for, untrusted_sources
-         from task_steps where tenant_id = $1 and task_id = $2 order by number",
+        r#"select s.number, s.title, s.detail, s.after, s.status, s.run_id, s.waits_for, s.notice_id, s.summary, s.output,
+             s.only_for, s.untrusted_sources, s.activity, (
+             select jsonb_agg(jsonb_build_object('question', q.topic, 'is_typed', q.answer ? 'words',
+                     'answer', coalesce(q.answer->>'words', q.choices->(q.answer->>'choice')::int->>'label')) order by q.created_at)
+             from questions q
+             where q.tenant_id = t.tenant_id and q.person_id = t.person_id and q.run_id = s.run_id and q.takes_words
+               and q.status = 'answered') as "answers: Json<Vec<StepAnswer>>"
+         from tasks t
+         join task_steps s on s.tenant_id = t.tenant_id and s.task_id = t.id
+         where t.tenant_id = $1 and t.id = $2 order by s.number"#,
         tenant.0,
         id.0
     )
@@ -105,6 +114,8 @@ pub(crate) async fn load(conn: &mut PgConnection, tenant: TenantId, id: RunId) -
         run: row.run_id,
         waits_for: row.waits_for,
         notice: row.notice_id,
+        activity: row.activity,
+        answers: row.answers.map(|answers| answers.0).unwrap_or_default(),
         summary: row.summary,
         output: row.output,
         audience: row.only_for.map_or(Audience::Channel, |person| Audience::Person(PersonId(person))),
@@ -141,7 +152,8 @@ pub(crate) async fn load_shown(
 ) -> sqlx::Result<Option<ShownTask>> {
     let row = sqlx::query!(
         r#"select r.status, r.node, exists (select 1 from runs i where i.tenant_id = t.tenant_id
-                 and (i.id = t.id or i.parent_id = t.id) and i.interrupted_version is not null) as "was_interrupted!",
+                 and (i.id = t.id or i.parent_id = t.id) and i.version > i.interrupted_version
+                 and (i.status <> 'failed' or i.version > i.interrupted_version + 1)) as "was_interrupted!",
              coalesce(nullif(p.full_name, ''), nullif(p.name, ''), 'Somebody') as "owner!",
              not v.is_dm and v.private_with is null as "is_shared!"
          from tasks t
@@ -330,16 +342,19 @@ async fn insert_steps(
     Ok(())
 }
 
-/// Notes what a step waits for; returns whether the step is still being done.
-pub(crate) async fn update_wait(conn: &mut PgConnection, moved: &StepMoved) -> sqlx::Result<bool> {
+/// Notes what a step waits for and what it does now; returns whether that is new and the step is still being done.
+pub(crate) async fn update_moved(conn: &mut PgConnection, moved: &StepMoved) -> sqlx::Result<bool> {
+    let activity: Vec<String> = moved.activity.iter().map(|words| (*words).to_owned()).collect();
     let done = sqlx::query!(
-        "update task_steps set waits_for = $4
+        "update task_steps set waits_for = $4,
+             activity = activity || array_remove($5::text[], activity[cardinality(activity)])
          where tenant_id = $1 and task_id = $2 and run_id = $3 and status = 'running'
-           and waits_for is distinct from $4",
+           and (waits_for is distinct from $4 or array_remove($5::text[], activity[cardinality(activity)]) <> '{}')",
         moved.tenant.0,
         moved.run.0,
         moved.step.0,
-        moved.waits_for.map(WaitsFor::as_str)
+        moved.waits_for.map(WaitsFor::as_str),
+        &activity
     )
     .execute(conn)
     .await?;
@@ -358,10 +373,12 @@ pub(crate) async fn stop(
         "with steps as (
              update task_steps set status = case status when 'running' then 'stopped' else status end, waits_for = null,
                  finished_at = case status when 'running' then $3 else finished_at end,
-                 title = case when $4 then $5 else title end, detail = case when $4 then '' else detail end
+                 title = case when $4 then $5 else title end, detail = case when $4 then '' else detail end,
+                 summary = case when not $4 then summary end, output = case when not $4 then output end
              where tenant_id = $1 and task_id = $2 and (status = 'running' or $4))
-         update tasks set finished_at = $3, title = case when $4 then $5 else title end,
-             note = case when $4 then $5 else note end
+         update tasks set finished_at = coalesce(finished_at, $3), title = case when $4 then $5 else title end,
+             note = case when $4 then $5 else note end, summary = case when not $4 then summary end,
+             result = case when not $4 then result end
          where tenant_id = $1 and id = $2",
         tenant.0,
         task.0,
@@ -408,103 +425,12 @@ pub(crate) async fn find_asker(
     .await
 }
 
-/// A step that failed, as its message finds it.
-pub(crate) struct FailedStep {
-    pub(crate) task: RunId,
-    pub(crate) number: i16,
-    pub(crate) run: RunId,
-    pub(crate) conversation: ConversationId,
-    pub(crate) person: PersonId,
-    pub(crate) failed_at: Timestamp,
-}
-
-/// Finds the step whose failure a message tells of; `None` if it was decided how to go on.
-pub(crate) async fn find_failed_step(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    notice: DeliveryId,
-) -> sqlx::Result<Option<FailedStep>> {
-    let row = sqlx::query!(
-        r#"select s.task_id, s.number, s.run_id as "run_id!", t.conversation_id, t.person_id, s.finished_at as "failed_at!"
-         from task_steps s
-         join tasks t on t.tenant_id = s.tenant_id and t.id = s.task_id
-         where s.tenant_id = $1 and s.notice_id = $2 and s.status = 'failed' and s.run_id is not null"#,
-        tenant.0,
-        notice.0
-    )
-    .fetch_optional(conn)
-    .await?;
-    Ok(row.map(|row| FailedStep {
-        task: RunId(row.task_id),
-        number: row.number,
-        run: RunId(row.run_id),
-        conversation: ConversationId(row.conversation_id),
-        person: PersonId(row.person_id),
-        failed_at: row.failed_at,
-    }))
-}
-
-/// Locks the run of a task that waits; returns false if it does not.
-pub(crate) async fn lock_waiting(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    task: RunId,
-) -> sqlx::Result<bool> {
-    let waits = sqlx::query_scalar!(
-        r#"select 1 as "waits!" from runs where tenant_id = $1 and id = $2 and status = 'waiting' for update"#,
-        tenant.0,
-        task.0
-    );
-    Ok(waits.fetch_optional(conn).await?.is_some())
-}
-
-/// Writes how a step that failed goes on. `and_rest` are the steps behind it, which are skipped with it.
-pub(crate) async fn update_failed_step(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    step: &FailedStep,
-    (status, and_rest): (StepStatus, bool),
-) -> sqlx::Result<()> {
-    sqlx::query!(
-        "update task_steps set status = $4, notice_id = null,
-             finished_at = case when $4 = 'running' then null else finished_at end,
-             summary = case when $4 = 'running' then null else summary end
-         where tenant_id = $1 and task_id = $2
-             and (number = $3 and status = 'failed' or number > $3 and status = 'planned' and $5)",
-        tenant.0,
-        step.task.0,
-        step.number,
-        status.as_str(),
-        and_rest
-    )
-    .execute(conn)
-    .await?;
-    Ok(())
-}
-
-/// Takes the message that asked how to go on with a step, once its task has ended.
-pub(crate) async fn take_notice(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    task: RunId,
-    number: i16,
-) -> sqlx::Result<()> {
-    sqlx::query!(
-        "update task_steps set notice_id = null where tenant_id = $1 and task_id = $2 and number = $3",
-        tenant.0,
-        task.0,
-        number
-    )
-    .execute(conn)
-    .await?;
-    Ok(())
-}
-
-/// Whose a task is, and whether it can be run again.
+/// Whose a task is, whether it can be run again, and what came of it.
 pub(crate) struct TaskOwner {
     pub(crate) person: PersonId,
     pub(crate) conversation: ConversationId,
     pub(crate) has_ended: bool,
+    pub(crate) result: Option<String>,
 }
 
 pub(crate) async fn find_owner(
@@ -513,7 +439,7 @@ pub(crate) async fn find_owner(
     task: RunId,
 ) -> sqlx::Result<Option<TaskOwner>> {
     let row = sqlx::query!(
-        r#"select t.person_id, t.conversation_id, r.status in ('done', 'failed', 'stopped') as "has_ended!"
+        r#"select t.person_id, t.conversation_id, t.result, r.status in ('done', 'failed', 'stopped') as "has_ended!"
          from tasks t join runs r on r.tenant_id = t.tenant_id and r.id = t.id
          where t.tenant_id = $1 and t.id = $2"#,
         tenant.0,
@@ -525,6 +451,7 @@ pub(crate) async fn find_owner(
         person: PersonId(row.person_id),
         conversation: ConversationId(row.conversation_id),
         has_ended: row.has_ended,
+        result: row.result,
     }))
 }
 

@@ -18,10 +18,10 @@ impl Hook for ShowsSteps {
     async fn step_moved(
         &self,
         conn: &mut PgConnection,
-        moved: StepMoved,
+        moved: &StepMoved,
         now: Timestamp,
     ) -> sqlx::Result<()> {
-        if sql::update_wait(conn, &moved).await? {
+        if sql::update_moved(conn, moved).await? {
             progress::show(conn, moved.tenant, moved.run, now).await?;
         }
         Ok(())

@@ -12,8 +12,8 @@ use crate::finish_step::{self, Handover};
 use crate::plan::{self, Plan, TaskResult};
 use crate::sql::{self, Rows};
 use crate::{
-    FINALISE, PLAN, STEPS, StepStatus, TASK, Task, TaskStep, ask_user, card, command, create_file,
-    create_task, job, progress,
+    FINALISE, PLAN, STEPS, StepAnswer, StepStatus, TASK, Task, TaskStep, ask_user, card, command,
+    create_file, create_task, job, progress,
 };
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, RunId};
@@ -256,7 +256,7 @@ fn finish(run: &WorkflowRun, task: &Task, result: TaskResult) -> Transition {
         task.steps.iter().fold(task.provenance(), |all, step| all.merge(step.provenance.clone()));
     let message = Want::Tell {
         id: card::end_id(run.id),
-        card: card::result(task, &result),
+        card: card::result(run.id, task, &result),
         audience,
         provenance: provenance.clone(),
     };
@@ -381,6 +381,8 @@ fn steps_of(plan: Plan) -> Vec<TaskStep> {
         run: None,
         waits_for: None,
         notice: None,
+        activity: Vec::new(),
+        answers: Vec::new(),
         summary: None,
         output: None,
         audience: Audience::Channel,
@@ -399,9 +401,17 @@ fn begin_step(task: &Task, steps: &[TaskStep], step: &TaskStep, id: RunId) -> Ne
     let needed: Vec<&TaskStep> = steps.iter().filter(|other| after.contains(&other.number)).collect();
     let known = steps.iter().filter(|other| other.output.is_some());
     let provenance = known.clone().fold(task.provenance(), |all, step| all.merge(step.provenance.clone()));
-    let audience = known.fold(Audience::Channel, |audience, step| audience.narrow(step.audience));
+    let audience = known.clone().fold(Audience::Channel, |audience, step| audience.narrow(step.audience));
     let share = needed.len().max(1);
     let mut text = format!("The plan:\n\n{}", card::plan_lines(steps, Some(step.number)));
+    for other in known.clone() {
+        for StepAnswer { question, answer, .. } in &other.answers {
+            text.push_str(&format!(
+                "\n\nStep {} asked: {question}\nThe person answered: {answer}",
+                other.number
+            ));
+        }
+    }
     let mut own = format!("\n\nYour step: {}. {}", step.number, step.title);
     if !step.detail.is_empty() {
         own.push_str(&format!("\n{}", step.detail));
@@ -427,7 +437,9 @@ fn begin_step(task: &Task, steps: &[TaskStep], step: &TaskStep, id: RunId) -> Ne
         None => format!("your task “{}”, step {}", task.title, step.number),
         Some(_) => format!("the task that you made of a message, step {}", step.number),
     };
-    NewStep { id, label, words: task.note.clone(), told, audience, provenance }
+    let typed = known.flat_map(|step| &step.answers).filter(|one| one.is_typed);
+    let typed_answers = typed.map(|one| one.answer.clone()).collect();
+    NewStep { id, label, words: task.note.clone(), typed_answers, told, audience, provenance }
 }
 
 /// Returns what a step handed on, for a model; where `share` steps are told, each has its part of the room.

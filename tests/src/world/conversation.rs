@@ -157,6 +157,14 @@ impl World {
         self.wait_for(words, look).await
     }
 
+    /// As [`wait_for_text`](Self::wait_for_text), of a channel with more messages than its rate limit lets out at once.
+    pub async fn wait_for_paced_text(&self, channel: &str, words: &str) -> String {
+        tokio::select! {
+            said = self.wait_for_text(channel, words) => said,
+            () = self.advance_past_rate_limits() => unreachable!("it waits for ever"),
+        }
+    }
+
     /// Waits until `look` returns something.
     async fn wait_for<T>(&self, what: &str, look: impl Fn() -> Option<T>) -> T {
         let until = tokio::time::Instant::now() + max_wait();

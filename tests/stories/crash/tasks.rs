@@ -165,6 +165,34 @@ async fn interrupted_three_times_at_one_point_a_step_asks() {
     world.finish().await;
 }
 
+/// A step that gets on after each interruption is not given up.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_step_that_gets_on_is_never_given_up() {
+    let mut world = World::with_real_clock_on(Platform::Slack).await;
+    let nod = world.start_program(NOD).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    let thinks = killed_case("as it thinks", UserAction::Ask, CrashPoint::Model(ModelRole::Reasoner));
+    let ask =
+        || world.chat.run_command_without_waiting("ana", DM, "task list my newest mail and tell Bo I'm late");
+    let nod = run_until_crash(&world, nod, &thinks, ask).await;
+    // As if it had been killed after each of seven commits.
+    let counted =
+        sqlx::query("update lanes set attempts = 7 where attempts > 0 and payload->>'work' = 'advance_run'")
+            .execute(&world.pool)
+            .await
+            .unwrap();
+    assert_eq!(counted.rows_affected(), 1);
+    let list = CrashPoint::Google("gmail.users.messages.list", Fault::HangBefore);
+    let nod = run_until_crash(&world, nod, &killed_case("as it reads", UserAction::Ask, list), || {}).await;
+    wait_for_text(&world, &thinks, "[Approve & send]").await;
+    world.wait_until_idle().await;
+    world.click("ana", DM, "Stop").await;
+    world.read_new(DM);
+    world.kill_program(nod).await;
+    world.finish().await;
+}
+
 /// Interrupted three times as its result is written, a task ends with what its steps have handed on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn interrupted_three_times_at_its_result_a_task_loses_none_of_it() {

@@ -42,7 +42,7 @@ impl GetAgenda {
             "additionalProperties": false,
         });
         let description = include_str!("../../../prompts/calendar_get_agenda.md");
-        let doing = "Checking your calendar";
+        let doing = "Checking the calendar";
         let spec = super::spec("calendar_get_agenda", description, doing, Reach::Reads, parameters);
         Self { spec, accounts }
     }

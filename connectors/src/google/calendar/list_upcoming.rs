@@ -40,7 +40,7 @@ impl ListUpcoming {
             "additionalProperties": false,
         });
         let description = include_str!("../../../prompts/calendar_list_upcoming.md");
-        let doing = "Checking your calendar";
+        let doing = "Checking the calendar";
         let spec = super::spec("calendar_list_upcoming", description, doing, Reach::Reads, parameters);
         Self { spec, accounts }
     }

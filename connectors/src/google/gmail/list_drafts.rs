@@ -49,8 +49,7 @@ impl ListDrafts {
             "additionalProperties": false,
         });
         let description = include_str!("../../../prompts/gmail_list_drafts.md");
-        let spec =
-            super::spec("gmail_list_drafts", description, "Checking your drafts", Reach::Reads, parameters);
+        let spec = super::spec("gmail_list_drafts", description, "Checking drafts", Reach::Reads, parameters);
         Self { spec, accounts }
     }
 }

@@ -18,7 +18,7 @@ impl ListLabels {
     pub(super) fn new(accounts: Arc<Accounts>) -> Self {
         let parameters = json!({"type": "object", "properties": {}, "additionalProperties": false});
         let description = include_str!("../../../prompts/gmail_list_labels.md");
-        let doing = "Checking your labels";
+        let doing = "Checking labels";
         let spec = super::spec("gmail_list_labels", description, doing, Reach::Reads, parameters);
         Self { spec, accounts }
     }

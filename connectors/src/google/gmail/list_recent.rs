@@ -33,8 +33,7 @@ impl ListRecent {
             "additionalProperties": false,
         });
         let description = include_str!("../../../prompts/gmail_list_recent.md");
-        let spec =
-            super::spec("gmail_list_recent", description, "Checking your email", Reach::Reads, parameters);
+        let spec = super::spec("gmail_list_recent", description, "Checking mail", Reach::Reads, parameters);
         Self { spec, accounts }
     }
 }

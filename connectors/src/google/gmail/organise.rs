@@ -97,7 +97,7 @@ impl Organise {
             "additionalProperties": false,
         });
         let description = include_str!("../../../prompts/gmail_organise.md");
-        let spec = super::spec(NAME, description, "Tidying your email", Reach::OwnAccount, parameters);
+        let spec = super::spec(NAME, description, "Tidying mail", Reach::OwnAccount, parameters);
         Self { spec, accounts }
     }
 }

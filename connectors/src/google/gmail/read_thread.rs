@@ -54,8 +54,7 @@ impl ReadThread {
             "additionalProperties": false,
         });
         let description = include_str!("../../../prompts/gmail_read_thread.md");
-        let spec =
-            super::spec("gmail_read_thread", description, "Reading your email", Reach::Reads, parameters);
+        let spec = super::spec("gmail_read_thread", description, "Reading mail", Reach::Reads, parameters);
         Self { spec, accounts }
     }
 }

@@ -37,13 +37,8 @@ impl SearchMessages {
             "additionalProperties": false,
         });
         let description = include_str!("../../../prompts/gmail_search_messages.md");
-        let spec = super::spec(
-            "gmail_search_messages",
-            description,
-            "Searching your email",
-            Reach::Reads,
-            parameters,
-        );
+        let spec =
+            super::spec("gmail_search_messages", description, "Searching mail", Reach::Reads, parameters);
         Self { spec, accounts }
     }
 }

@@ -10,8 +10,11 @@ use nod_contract::privacy::Provenance;
 use nod_contract::text;
 use nod_contract::tool::{FollowUp, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use nod_memory::history;
+use nod_store::hooks::WaitsFor;
 use nod_store::steps::StepRecord;
 
+/// Says why a second question of one turn is not asked.
+const ONE_QUESTION: &str = "ask one question at a time: this one was not asked; ask it once the other is answered, if you still need it";
 /// The longest result that the model reads, in characters.
 const MAX_RESULT_CHARS: usize = 24_000;
 
@@ -82,6 +85,10 @@ async fn call(
                 FollowUp::Work { workflow } => emits.push(NodeOutput::Work { workflow }),
                 _ => {}
             }
+        }
+        Err(ToolError::Ask { .. }) if state.waits_for() == Some(WaitsFor::Answer) => {
+            record.error = Some(ONE_QUESTION.to_owned());
+            state.answer(&pending.call.id, json!({ "error": ONE_QUESTION }));
         }
         Err(fault) => {
             record.error = Some(fault.to_string());

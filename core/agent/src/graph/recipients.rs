@@ -156,9 +156,9 @@ pub(super) async fn find_named(
     if !state.provenance.is_untrusted() && picked.is_empty() {
         return Ok(Named::default());
     }
-    let turns = || state.recalled.history().iter().chain(&state.turns);
     let is_written = |address: &String| {
-        address.eq_ignore_ascii_case(&preview.account) || utterances::is_email_named(turns(), address)
+        address.eq_ignore_ascii_case(&preview.account)
+            || utterances::is_email_named(state.list_said(), address)
     };
     let unwritten: Vec<String> = preview.recipients.iter().filter(|one| !is_written(one)).cloned().collect();
     if unwritten.is_empty() {
@@ -170,7 +170,8 @@ pub(super) async fn find_named(
     let is_in_thread = |one: &str| {
         let mut of_thread =
             preview.thread_participants.iter().filter(|(_, address)| address.eq_ignore_ascii_case(one));
-        of_thread.any(|(name, _)| !state.has_read_untrusted || utterances::is_name_said(turns(), name))
+        of_thread
+            .any(|(name, _)| !state.has_read_untrusted || utterances::is_name_said(state.list_said(), name))
     };
     let (mut unknown, mut all) = (Vec::new(), true);
     let mut from_mail = false;
@@ -179,7 +180,7 @@ pub(super) async fn find_named(
         from_mail |= name.is_none() && picked(&one);
         let is_named = picked(&one)
             || is_in_thread(&one)
-            || name.is_some_and(|name| utterances::is_name_said(turns(), name));
+            || name.is_some_and(|name| utterances::is_name_said(state.list_said(), name));
         all &= is_named;
         if !is_named && name.is_none() {
             unknown.push(one);

@@ -93,15 +93,19 @@ pub(crate) async fn list_open_workflow_runs(
     Ok(runs.into_iter().map(RunId).collect())
 }
 
-/// Returns the steps of a workflow's run that have not ended, and those that failed, which can be tried again.
+/// Returns the steps of a workflow's run that have not ended, those that failed, which can be tried again, and those of whose
+/// actions one waits still, since somebody had it asked for again.
 pub(crate) async fn list_open_steps(
     conn: &mut PgConnection,
     tenant: TenantId,
     workflow: RunId,
 ) -> sqlx::Result<Vec<RunId>> {
     let steps = sqlx::query_scalar!(
-        "select id from runs where tenant_id = $1 and parent_id = $2
-             and status in ('queued', 'running', 'waiting', 'failed') order by id",
+        "select id from runs r where tenant_id = $1 and parent_id = $2
+             and (status in ('queued', 'running', 'waiting', 'failed')
+                 or exists (select 1 from approvals a where a.tenant_id = r.tenant_id and a.run_id = r.id and a.status = 'pending')
+                 or exists (select 1 from effects e where e.tenant_id = r.tenant_id and e.run_id = r.id and e.status = 'planned'))
+         order by id",
         tenant.0,
         workflow.0
     )

@@ -42,9 +42,9 @@ pub(super) fn apply(state: &mut AgentState, event: &RunEvent) {
                 }
             }
         }
-        RunEvent::QuestionClosed { question, answer } => {
+        RunEvent::QuestionClosed { question, answer, is_typed } => {
             if let Some(call) = state.find_call_waiting_for(question.0) {
-                apply_answer(state, &call, answer.as_deref());
+                apply_answer(state, &call, answer.as_deref(), *is_typed);
             }
         }
         RunEvent::ConnectFinished { provider, outcome: ended } => {
@@ -227,12 +227,17 @@ fn failed_content(state: &mut AgentState, call: &str, ticket: Uuid, fault: &Tool
 
 /// Handles an answer: a picked name goes back to the gate with the call; "another time" asks the person for one;
 /// "someone else" and no answer go to the model.
-fn apply_answer(state: &mut AgentState, call: &str, answer: Option<&str>) {
+fn apply_answer(state: &mut AgentState, call: &str, answer: Option<&str>, is_typed: bool) {
     let Some(pending) = state.pending_calls.iter_mut().find(|p| p.call.id == call) else { return };
     let picked = answer.and_then(question::parse_picked);
     if matches!(pending.waiting_for, Some(WaitReason::Answer(_))) {
         let content = match picked {
-            Some((_, words)) => json!({ "status": "answered", "answer": words }),
+            Some((_, words)) => {
+                let answered = json!({ "status": "answered", "answer": words });
+                // A model wrote the options, so a click on one is no word of the person's.
+                state.typed_answers.extend(is_typed.then_some(words));
+                answered
+            }
             None => json!({ "status": "nobody_answered", "detail": "go on without the answer, or finish" }),
         };
         return state.answer(call, content);

@@ -6,6 +6,7 @@ use sqlx::PgConnection;
 
 use super::long::{self, TruncatedAnswer};
 use super::outbox::{Outbox, placeholder_card};
+use super::progress::list_activity;
 use super::{finish_stream, share};
 use crate::context::Agent;
 use crate::forget;
@@ -39,6 +40,8 @@ pub(super) struct Commit<'a> {
     /// Messages with a target other than the conversation.
     pub(super) targeted_messages: Vec<(Card, DeliveryTarget)>,
     pub(super) records: Vec<StepRecord>,
+    /// Whether attempts at the job were lost, and none has got on since.
+    has_lost_attempts: bool,
     /// Whether a progress line is posted.
     pub(super) has_progress_line: bool,
     /// Whether the run waited for an event, so a progress line might be posted.
@@ -76,6 +79,7 @@ impl<'a> Commit<'a> {
             outputs: Vec::new(),
             targeted_messages: Vec::new(),
             records: Vec::new(),
+            has_lost_attempts: claim.attempt > 1,
             // An earlier attempt might have posted it.
             has_progress_line: claim.attempt > 1,
             was_waiting: has_event,
@@ -112,7 +116,7 @@ impl<'a> Commit<'a> {
     /// Commits, and the job continues.
     pub(super) async fn transition(&mut self, status: &str) -> Result<(), WorkError> {
         self.core.store_prompt_texts(&self.records).await?;
-        if self.is_state_only() {
+        if self.is_state_only(status) {
             let mut conn = self.core.pool.acquire().await?;
             self.write_state(&mut conn, status, None).await?;
             drop(conn);
@@ -121,6 +125,9 @@ impl<'a> Commit<'a> {
         }
         let mut tx = self.core.begin().await?;
         self.write(&mut tx, status, None).await?;
+        if self.has_lost_attempts {
+            jobs::reset_attempts(&mut tx, self.claim).await?;
+        }
         if self.has_event {
             let work = RunJob::AdvanceRun { run: self.run.id, event: None };
             jobs::update_payload(&mut tx, self.claim, &work).await?;
@@ -135,13 +142,13 @@ impl<'a> Commit<'a> {
     }
 
     /// Whether nothing has to be posted or done, so that one statement is the whole commit.
-    fn is_state_only(&self) -> bool {
+    fn is_state_only(&self, status: &str) -> bool {
         self.outputs.is_empty()
             && self.targeted_messages.is_empty()
             && !self.has_event
             && self.run.streaming_message.is_none()
-            // Somebody follows how far a step is.
-            && self.run.parent.is_none()
+            && !self.has_lost_attempts
+            && self.step_move(status).is_none()
     }
 
     /// Commits and completes the job.
@@ -171,6 +178,7 @@ impl<'a> Commit<'a> {
 
     fn reset_after_commit(&mut self) {
         self.run.version += 1;
+        self.has_lost_attempts = false;
         self.run.is_recalled_persisted |= *self.run.state.recalled != Recalled::default();
         if self.outputs.iter().any(|emit| matches!(emit, NodeOutput::Message { .. })) {
             self.run.streaming_message = None;
@@ -248,16 +256,25 @@ impl<'a> Commit<'a> {
         workflow::notify(conn, self.claim.tenant, workflow, event, now).await
     }
 
-    /// Tells the abilities that a step moved.
-    async fn call_hooks(&self, conn: &mut PgConnection, now: Timestamp) -> sqlx::Result<()> {
-        let Some(workflow) = self.run.parent else { return Ok(()) };
-        let waits_for = match self.run.status.as_str() {
+    /// Returns what people see of a step's commit: that it waits or goes on after that, or what it does now.
+    fn step_move(&self, status: &str) -> Option<StepMoved> {
+        let run = self.run.parent?;
+        let waits_for = match status {
             "waiting" => self.run.state.waits_for(),
             _ => None,
         };
-        let moved = StepMoved { tenant: self.claim.tenant, run: workflow, step: self.run.id, waits_for };
+        let activity: Vec<&'static str> = list_activity(self.core, &self.run).collect();
+        // What it waits for ends with an event.
+        let is_seen = waits_for.is_some() || self.has_event || !activity.is_empty();
+        let (tenant, step) = (self.claim.tenant, self.run.id);
+        is_seen.then_some(StepMoved { tenant, run, step, waits_for, activity })
+    }
+
+    /// Tells the abilities that a step moved.
+    async fn call_hooks(&self, conn: &mut PgConnection, now: Timestamp) -> sqlx::Result<()> {
+        let Some(moved) = self.step_move(&self.run.status) else { return Ok(()) };
         for hook in &self.core.accounts.hooks {
-            hook.step_moved(conn, moved, now).await?;
+            hook.step_moved(conn, &moved, now).await?;
         }
         Ok(())
     }

@@ -93,14 +93,20 @@ async fn forward_status(
     }
 }
 
+/// Lists what the calls that run next do, in neutral words.
+pub(super) fn list_activity(core: &Agent, run: &Run) -> impl Iterator<Item = &'static str> {
+    let calls = run.state.pending_calls.iter();
+    let next = calls.filter(|call| run.node == Node::Act && call.waiting_for.is_none());
+    let words = next.filter_map(|call| Some(core.tools.get(&call.call.name)?.spec().status_text));
+    words.filter(|words| !words.is_empty())
+}
+
 /// Returns neutral words for what a node does: the kind of activity, never whose or which content.
 fn status_text(core: &Agent, run: &Run) -> Option<String> {
     match run.node {
         Node::Route | Node::Think | Node::Converse => Some("is thinking…".to_owned()),
         Node::Act => {
-            let next = run.state.pending_calls.iter().find(|call| call.waiting_for.is_none())?;
-            let doing = core.tools.get(&next.call.name)?.spec().status_text;
-            let mut letters = doing.chars();
+            let mut letters = list_activity(core, run).next()?.chars();
             let first = letters.next()?.to_lowercase();
             Some(format!("is {first}{}…", letters.as_str()))
         }

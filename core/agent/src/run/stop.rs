@@ -17,7 +17,7 @@ use nod_requests::{approval, effect, perform, question};
 use nod_store::audit;
 use nod_store::hooks::WorkflowStopped;
 use nod_store::runs;
-use nod_store::workflow::WorkflowRun;
+use nod_store::workflow::{self, WorkflowRun};
 
 /// The result of a request to stop a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,17 +76,32 @@ pub async fn stop_run(
     }
 }
 
-/// Stops the run of a workflow because the message that began it was deleted, by whomever. The abilities remove
-/// its words from their rows.
+/// Stops the run of a workflow because the message that began it was deleted, by whomever, and those that did the same
+/// work again. The abilities remove its words from their rows, also if it has ended.
 pub async fn stop_deleted(
     core: &Agent,
     conn: &mut PgConnection,
     tenant: TenantId,
-    id: RunId,
+    mut id: RunId,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    if let Some(loaded) = sql::load_workflow_run(conn, tenant, id).await? {
-        stop_workflow(core, conn, tenant, &loaded, None, now).await?;
+    while let Some(loaded) = sql::load_workflow_run(conn, tenant, id).await? {
+        if stop_workflow(core, conn, tenant, &loaded, None, now).await? == StopResult::AlreadyEnded {
+            call_hooks(core, conn, WorkflowStopped { tenant, run: id, is_deleted: true }, now).await?;
+        }
+        id = workflow::run_after(id);
+    }
+    Ok(())
+}
+
+async fn call_hooks(
+    core: &Agent,
+    conn: &mut PgConnection,
+    stopped: WorkflowStopped,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    for hook in &core.accounts.hooks {
+        hook.workflow_stopped(conn, stopped, now).await?;
     }
     Ok(())
 }
@@ -136,10 +151,7 @@ async fn stop_workflow(
         _ => card("I stopped the task whose message was deleted.", &begun),
     };
     post(core, conn, tenant, (id, *conversation), &venue, &card, now).await?;
-    for hook in &core.accounts.hooks {
-        hook.workflow_stopped(conn, WorkflowStopped { tenant, run: id, is_deleted: by.is_none() }, now)
-            .await?;
-    }
+    call_hooks(core, conn, WorkflowStopped { tenant, run: id, is_deleted: by.is_none() }, now).await?;
     open_pages::enqueue_refresh(conn, tenant, owner, now).await?;
     Ok(StopResult::Stopped)
 }

@@ -215,6 +215,7 @@ impl WorkflowCommit<'_> {
         let Self { core, run, registered, .. } = self;
         let mut state = AgentState::new(run.principal.clone(), self.is_shared, &step.words);
         state.turns.extend(step.told.iter().cloned());
+        state.typed_answers.clone_from(&step.typed_answers);
         state.audience = step.audience;
         state.provenance = step.provenance.clone();
         state.has_read_untrusted = step.provenance.is_untrusted();

@@ -5,10 +5,10 @@ use sqlx::PgConnection;
 use super::{InboundContext, Reached, sql};
 use nod_agent::rows;
 use nod_agent::rows::{NewMessage, NewRun};
-use nod_agent::run::stop;
+use nod_agent::run::stop::{self, StopResult};
 use nod_agent::state::{AgentState, Node};
 use nod_contract::chat::{Addressing, Attachment, ChannelRef, Inbound, InteractionResponse};
-use nod_contract::ids::{ConversationId, PersonId, RunId};
+use nod_contract::ids::{ConversationId, PersonId, QuestionId, RunId};
 use nod_contract::model::Turn;
 use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::tool::Principal;
@@ -96,7 +96,8 @@ async fn accept_unknown(arrival: &InboundContext<'_>, words: &MessageEvent<'_>) 
             return Ok(true);
         }
         if is_stop_phrase(text)
-            && stop::all(arrival.core, &mut tx, arrival.tenant, conversation, person, arrival.now).await?
+            && (stop::all(arrival.core, &mut tx, arrival.tenant, conversation, person, arrival.now).await?
+                || stop_asker(arrival, &mut tx, known.question, person).await?)
         {
             arrival.mark_run_stopped();
             tx.commit().await?;
@@ -164,6 +165,19 @@ async fn accept_unknown(arrival: &InboundContext<'_>, words: &MessageEvent<'_>) 
     }
     tx.commit().await?;
     Ok(true)
+}
+
+/// Stops the task whose question a "stop" replies to; returns false if it replies to none.
+async fn stop_asker(
+    arrival: &InboundContext<'_>,
+    conn: &mut PgConnection,
+    question: Option<QuestionId>,
+    person: PersonId,
+) -> sqlx::Result<bool> {
+    let Some(question) = question else { return Ok(false) };
+    let Some(asked) = question::sql::load(conn, arrival.tenant, question).await? else { return Ok(false) };
+    let stopped = stop::stop_run(arrival.core, conn, arrival.tenant, asked.run, person, arrival.now).await?;
+    Ok(stopped == StopResult::Stopped)
 }
 
 /// Says that Nod was away when this was written, once a day for each conversation.

@@ -20,15 +20,13 @@ use nod_contract::model::{Completion, CompletionRequest, ModelError, Tier, Token
 use nod_contract::privacy::Audience;
 use nod_contract::scope::{CHAT, RunOrIngestion, Scope};
 use nod_people::delivery::{self, ConversationLocation, NewDelivery};
-use nod_people::people::{self, names};
+use nod_people::people;
 use nod_store::audit;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 use nod_store::steps::{self, StepRecord, StoredTurns};
 
 /// After this many attempts it is left until the next reply.
 const MAX_ATTEMPTS: i32 = 3;
-/// The most mentions that are resolved to names.
-const MAX_MENTIONS: usize = 20;
 
 /// The input of one reading.
 struct MemoryPass {
@@ -123,18 +121,8 @@ async fn replace_mentions(
     venue: &ConversationLocation,
     heard: &mut [BatchMessage],
 ) -> sqlx::Result<()> {
-    let mut users: Vec<String> =
-        heard.iter().flat_map(|heard| names::mentions(&heard.text)).map(str::to_owned).collect();
-    users.sort_unstable();
-    users.dedup();
-    for user in users.iter().take(MAX_MENTIONS) {
-        let person = people::sql::find_by_user(conn, tenant, &venue.platform, &venue.workspace, user).await?;
-        let name = person.as_ref().map_or("somebody", |person| person.display_name());
-        for heard in heard.iter_mut() {
-            heard.text = heard.text.replace(&format!("<@{user}>"), name);
-        }
-    }
-    Ok(())
+    let texts = heard.iter_mut().map(|heard| &mut heard.text);
+    people::replace_mentions(conn, tenant, (&venue.platform, &venue.workspace), texts.collect()).await
 }
 
 /// Stores the result of the reading, and notifies people of what they requested or what changed.

@@ -122,3 +122,27 @@ pub async fn find_choices_by_address(
     };
     Ok(people.into_iter().map(choice).collect())
 }
+
+/// The most people whose mentions are replaced at once.
+const MAX_MENTIONS: usize = 20;
+
+/// Replaces mentions by names, where a platform's id says nothing.
+pub async fn replace_mentions(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    (platform, workspace): (&str, &str),
+    mut texts: Vec<&mut String>,
+) -> sqlx::Result<()> {
+    let mut users: Vec<String> =
+        texts.iter().flat_map(|text| names::mentions(text)).map(str::to_owned).collect();
+    users.sort_unstable();
+    users.dedup();
+    for user in users.iter().take(MAX_MENTIONS) {
+        let person = sql::find_by_user(conn, tenant, platform, workspace, user).await?;
+        let name = person.as_ref().map_or("somebody", |person| person.display_name());
+        for text in &mut texts {
+            **text = text.replace(&format!("<@{user}>"), name);
+        }
+    }
+    Ok(())
+}

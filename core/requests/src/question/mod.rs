@@ -178,11 +178,20 @@ pub async fn handle_choice_click(
     // The lane is locked before the row, in the same order as when a turn is stopped.
     runs::lock(conn, tenant, question.run).await?;
     if !resolve(conn, tenant, &question, choice, now).await? {
-        return whisper("This was already answered.");
+        return whisper(too_late(conn, tenant, id).await?);
     }
     let ending = if choice < shown { VoteResult::ChosenByAsker(choice) } else { VoteResult::Abandoned };
     vote::close(conn, tenant, &question, ending, now).await?;
     Ok(InteractionResponse::Ack)
+}
+
+/// Says why an answer is not taken.
+async fn too_late(conn: &mut PgConnection, tenant: TenantId, id: QuestionId) -> sqlx::Result<&'static str> {
+    let question = sql::load(conn, tenant, id).await?;
+    Ok(match question.is_some_and(|question| question.status == "answered") {
+        true => "This was already answered.",
+        false => "Nobody waits for this answer any more, so I did nothing with it.",
+    })
 }
 
 fn answer_form(question: &sql::Question) -> Form {
@@ -226,7 +235,7 @@ pub async fn handle_answer(
         {
             Reply::Taken => InteractionResponse::Ack,
             Reply::Refused(why) => InteractionResponse::FormErrors(vec![FieldError::new(ANSWER, why)]),
-            Reply::TooLate => InteractionResponse::ephemeral("This was already answered."),
+            Reply::TooLate => InteractionResponse::ephemeral(too_late(conn, tenant, id).await?),
         },
     )
 }
@@ -310,7 +319,8 @@ async fn store_answer(
     if !sql::resolve(conn, tenant, question.id, "answered", Some(kept), now).await? {
         return Ok(false);
     }
-    let event = RunEvent::QuestionClosed { question: question.id, answer: Some(answer) };
+    let is_typed = kept.get("words").is_some();
+    let event = RunEvent::QuestionClosed { question: question.id, answer: Some(answer), is_typed };
     runs::notify(conn, tenant, question.run, event, now).await?;
     delivery::update_card(conn, tenant, question.delivery, &closed_card(question, Some(label)), now).await?;
     remind::close(conn, tenant, question, now).await?;
@@ -353,7 +363,7 @@ pub async fn expire(core: &Base, claim: &Claim, id: QuestionId) -> Result<(), Wo
     if let Some(question) = question
         && sql::resolve(&mut tx, tenant, id, "expired", None, now).await?
     {
-        let event = RunEvent::QuestionClosed { question: id, answer: None };
+        let event = RunEvent::QuestionClosed { question: id, answer: None, is_typed: false };
         runs::notify(&mut tx, tenant, question.run, event, now).await?;
         delivery::update_card(&mut tx, tenant, question.delivery, &closed_card(&question, None), now).await?;
         remind::close(&mut tx, tenant, &question, now).await?;

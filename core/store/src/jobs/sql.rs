@@ -363,6 +363,19 @@ pub async fn update_payload(conn: &mut PgConnection, claim: &Claim, work: &impl 
     Ok(())
 }
 
+/// Has the attempts at a job counted anew, because it got on; the next one is still known for another attempt.
+pub async fn reset_attempts(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update lanes set attempts = 1 where tenant_id = $1 and id = $2 and job = $3",
+        claim.tenant.0,
+        claim.lane,
+        claim.job
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
 /// Finds the first job with an event behind this one, moves it before this one and keeps the order of the others;
 /// returns false if there is none. The rows stay and their payloads move, so the caller must not have begun any work of
 /// its own, and holds the lane's lock.

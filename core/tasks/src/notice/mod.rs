@@ -1,8 +1,10 @@
 //! The message that asks how to go on with a step that failed: one reminder a day before nobody's answer counts, and its end.
 
+pub(crate) mod sql;
+
 use sqlx::PgConnection;
 
-use crate::{card, job, sql};
+use crate::{card, job};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, TenantId};
 use nod_people::context::Chat;
