@@ -35,6 +35,7 @@ on_each_platform!(
     a_stopped_task_takes_back_what_it_asked_for,
     stop_typed_stops_the_task,
     a_stop_and_a_nod_at_once_are_one_after_the_other,
+    a_step_that_says_it_was_not_done_gets_no_tick,
     a_step_whose_mail_was_denied_is_not_done,
     a_step_whose_mail_expired_is_not_done,
     a_step_of_whose_mails_one_was_denied_may_not_be_complete,
@@ -811,6 +812,21 @@ async fn a_question_is_withdrawn_with_its_task(platform: Platform) {
 }
 
 /// What its person refused is no tick, and the result's title says so, whatever a model writes.
+async fn a_step_that_says_it_was_not_done_gets_no_tick(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    plan(&world, &["Look", "Tell me"]);
+    let nothing =
+        json!({ "stepSummary": "There is none.", "stepOutputMarkdown": "There is none.", "done": false });
+    world.model.will(Answer::tool("finish_step", nothing));
+    world.model.will(finish("Told.", "There is none."));
+    result(&world, "There is none.", "There is none.");
+    world.run_command("ana", "dm:ana", "task find it").await;
+    let said = world.read_new("dm:ana");
+    assert!(said.contains("– 1 Look — not done. There is none.") && said.contains("✓ 2 Tell me"), "{said}");
+    assert!(said.contains("Ended · 1 of 2 steps done") && said.contains("# Partly done: Find it"), "{said}");
+    world.finish().await;
+}
+
 async fn a_step_whose_mail_was_denied_is_not_done(platform: Platform) {
     let mut world = with_waiting_task(platform).await;
     world.read_new("dm:ana");

@@ -18,6 +18,13 @@ const MAX_OUTPUT_CHARS: usize = 12_000;
 pub(crate) struct Handover {
     pub(crate) step_summary: String,
     pub(crate) step_output_markdown: String,
+    /// Whether it did what it was for. A model that leaves it out says so with the call.
+    #[serde(default = "is_done")]
+    pub(crate) done: bool,
+}
+
+fn is_done() -> bool {
+    true
 }
 
 impl Handover {
@@ -27,6 +34,7 @@ impl Handover {
         Self {
             step_summary: truncate(first, MAX_SUMMARY_CHARS),
             step_output_markdown: words.chars().take(MAX_OUTPUT_CHARS).collect(),
+            done: true,
         }
     }
 }
@@ -46,6 +54,10 @@ pub(crate) fn tool() -> Tool {
                 "stepOutputMarkdown": {
                     "type": "string", "maxLength": MAX_OUTPUT_CHARS,
                     "description": "Everything that later steps and the result need of it, in Markdown",
+                },
+                "done": {
+                    "type": "boolean",
+                    "description": "false if the step could not be done, or only a part of it; true if left out",
                 },
             },
             "required": ["stepSummary", "stepOutputMarkdown"],

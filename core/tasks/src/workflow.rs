@@ -198,6 +198,7 @@ fn take_outcome(
     };
     let ended = TaskStep {
         status: match outcome.acted {
+            Acted::Fully if !handover.done => StepStatus::NotDone,
             Acted::Fully => StepStatus::Done,
             Acted::Partly => StepStatus::Incomplete,
             Acted::NotAtAll => StepStatus::NotDone,

@@ -4,6 +4,7 @@
 
 mod calendar_plan;
 mod channel;
+mod compare;
 mod documents;
 mod events;
 mod gullible;
@@ -33,7 +34,10 @@ pub(super) fn answer(request: &Value) -> Answer {
     match ModelRole::classify(request) {
         ModelRole::Router => Answer::text(route(&asked, request).to_string()),
         ModelRole::Reasoner => {
-            let step = tasks::ask(&asked).or_else(|| tasks::make_file(&asked));
+            let step = tasks::ask(&asked)
+                .or_else(|| tasks::make_file(&asked))
+                .or_else(|| compare::compare(&asked))
+                .or_else(|| compare::accept_best(&asked));
             tasks::finish(step.unwrap_or_else(|| reason(&asked)), |tool| asked.offers(tool))
         }
         ModelRole::Summariser => Answer::text(memory::summarise(request).to_string()),

@@ -47,8 +47,12 @@ export const shared = () => ({
   looked: looksAtBooked(),
 });
 
-export const onSlack = () =>
-  facts({ ...shared(), notes: notes(), me: me().name, name: me().real_name, thinking: store.slack.statuses.length > 0 });
+// What a task asks for is no news for the ways on which something else was asked.
+const OF_TASK = /Asked by (your|the) task/;
+export const withoutTasks = (notes) => notes.filter((note) => !OF_TASK.test(note.words));
+
+export const onSlack = ({ tasks = false } = {}) =>
+  facts({ ...shared(), notes: tasks ? notes() : withoutTasks(notes()), me: me().name, name: me().real_name, thinking: store.slack.statuses.length > 0 });
 
 export const sent = () => [...store.boxes.values()].flatMap((box) => box.sent);
 

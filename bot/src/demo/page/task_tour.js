@@ -5,8 +5,8 @@ import { all, ofBot, onSlack, told, words } from "./progress.js";
 import { line } from "./store.js";
 
 export const TASK =
-  "/nod task search my mail for the offer, then ask me which date: 12 March or 19 March, then put it into a file called plan, " +
-  "then tell Bo the plan is ready";
+  "/nod task compare the three caterers in my mail, ask me for the date, put it into a file called comparison, " +
+  "and write to the best one";
 
 const CARD = /'s task ·/;
 const ENDED = /'s task · (Done|Ended|Failed|Stopped)/;
@@ -22,9 +22,9 @@ function giving() {
 
 // What only the person can do now, else where to watch it.
 function going(wanted) {
-  const { link, question, card } = onSlack();
+  const { link, question, card } = onSlack({ tasks: true });
   if (is(/· (Failed|Stopped)/)) return { ...giving(), words: "The task has ended. Give it once more." };
-  if (link) return { words: mailWay.words.link({ email: onSlack().email }), label: link.label, go: () => mailWay.acts.connect({ note: link }) };
+  if (link) return { words: mailWay.words.link({ email: onSlack({ tasks: true }).email }), label: link.label, go: () => mailWay.acts.connect({ note: link }) };
   if (is(/did not work: see/)) return point("A step did not work. Its message asks whether to try it again.", "To the task", newest());
   if (question) return point("It needs something that only you know. Pick a date.", "Go to the question", question.message);
   if (card && wanted === "nod") return point("What reaches others still waits for you: read it, and approve.", "Go to the card", card.message);
@@ -35,5 +35,5 @@ export const taskSteps = [
   { title: "Give a task", is: begun, now: giving },
   { title: "Answer it", is: () => told(/Which date\? →/), now: () => going("answer") },
   { title: "Approve its email", is: () => is(/[✓◐–] 4 /) || is(ENDED), now: () => going("nod") },
-  { title: "Read the result", is: () => is(ENDED) && told(/(Done|Partly done|Not done): Search my mail for the offer/), now: () => going("nod") },
+  { title: "Read the result", is: () => is(ENDED) && told(/(Done|Partly done|Not done): Compare the three caterers/), now: () => going("nod") },
 ];

@@ -180,13 +180,14 @@ async fn guide_leads_through_a_task() {
     ana.follow_guide("Connect Google").await;
     ana.give_consent(&[("button", "Continue to Google")]).await;
     ana.follow_guide("Go to the question").await;
-    ana.press(".slack .message button", "19 March").await;
+    ana.press(".slack .message button", "21 May").await;
     ana.follow_guide("Go to the card").await;
-    ana.read(".slack .message", "Here is plan.md").await;
+    ana.read(".slack .message", "Here is comparison.md").await;
     ana.check_barriers().await;
     ana.press(".slack .message button", "Approve & send").await;
-    ana.read(".slack .message", "Done: Search my mail for the offer").await;
-    ana.read(".slack .message", "Which date? 19 March.").await;
+    ana.read(".slack .message", "Done: Compare the three caterers").await;
+    ana.read(".slack .message", "Olive Grove is the cheapest: 21 euros a head.").await;
+    ana.read(".slack .message", "we take your offer of 21 euros a head for 21 May").await;
     ana.read("#guide", "Ask on Discord").await;
     ana.told_truth().await;
     ana.leave().await;

@@ -157,6 +157,10 @@ const ASKING_WHO: [&str; 7] = [
     "how are you",
 ];
 
+/// What the rules say to what they do not understand.
+pub(super) const NOT_UNDERSTOOD: &str =
+    "I didn't get that. Try “what's new in my mail?” or “tell Bo I'm late”.";
+
 /// Answers when there is nothing to do.
 /// One short line for what the rules do not know.
 fn refusal(lower: &str) -> &'static str {
@@ -168,7 +172,7 @@ fn refusal(lower: &str) -> &'static str {
     if starts(lower, &["undo", "take it back", "take that back"]) {
         return "I can't take that back from here. Where it can be undone, there is an Undo button on it.";
     }
-    "I didn't get that. Try “what's new in my mail?” or “tell Bo I'm late”."
+    NOT_UNDERSTOOD
 }
 
 pub(super) fn small_talk_answer(text: &str, signer: Option<&str>) -> String {

@@ -18,17 +18,27 @@ pub(super) fn find_json(content: &str) -> Option<Value> {
 
 /// Returns the first thread id in a result.
 pub(super) fn first_thread(content: &str) -> Option<String> {
-    fn find_thread_id(value: &Value) -> Option<String> {
+    threads(content).into_iter().next()
+}
+
+/// Returns the thread ids in a result, each once.
+pub(super) fn threads(content: &str) -> Vec<String> {
+    fn collect(value: &Value, ids: &mut Vec<String>) {
         match value {
             Value::Object(object) => {
                 let own = object.get("thread_id").or_else(|| object.get("threadId")).and_then(Value::as_str);
-                own.map(str::to_owned).or_else(|| object.values().find_map(find_thread_id))
+                ids.extend(own.filter(|own| !ids.iter().any(|id| id == own)).map(str::to_owned));
+                object.values().for_each(|value| collect(value, ids));
             }
-            Value::Array(all) => all.iter().find_map(find_thread_id),
-            _ => None,
+            Value::Array(all) => all.iter().for_each(|value| collect(value, ids)),
+            _ => {}
         }
     }
-    find_thread_id(&find_json(content)?)
+    let mut ids = Vec::new();
+    if let Some(result) = find_json(content) {
+        collect(&result, &mut ids);
+    }
+    ids
 }
 
 /// Returns the sentence for one result.

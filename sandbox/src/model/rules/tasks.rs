@@ -3,6 +3,8 @@
 
 use serde_json::{Value, json};
 
+use super::compare;
+use super::phrasing::NOT_UNDERSTOOD;
 use super::request_context::RequestContext;
 use super::results::find_json;
 
@@ -11,16 +13,18 @@ use crate::model::script::{Answer, AnswerKind};
 /// The tool by which a step ends.
 const FINISH: &str = "finish_step";
 /// The words with which a further step can begin.
-const VERBS: [&str; 18] = [
+const VERBS: [&str; 20] = [
     "ask",
     "book",
     "compare",
+    "create",
     "draft",
     "find",
     "forward",
     "list",
     "look",
     "mail",
+    "make",
     "put",
     "read",
     "remind",
@@ -31,38 +35,63 @@ const VERBS: [&str; 18] = [
     "tell",
     "write",
 ];
+/// What can stand between two of them.
+const SEPARATORS: [&str; 6] = [", and then ", ", then ", " and then ", ", and ", " and ", ", "];
+/// What only says that it is to be a task.
+const BEGINNINGS: [&str; 2] = ["as a task:", "make a task:"];
 /// The line before a step's title, in what the step is told.
 const YOUR_STEP: &str = "Your step: ";
 const MAX_SUMMARY_CHARS: usize = 140;
+/// What a step hands on that the rules do not understand.
+const CANNOT: &str = "The demo's rules do not understand this step. A real model would.";
 
 /// Returns a plan of a wish: a step for each part that begins with a verb.
 pub(super) fn plan(wish: &str) -> Value {
-    let mut parts: Vec<String> = Vec::new();
-    let wish = without_as_a_task(wish);
-    for part in
-        wish.split(", then ").flat_map(|part| part.split(" and then ")).flat_map(|part| part.split(" and "))
-    {
-        let first = part.split_whitespace().next().unwrap_or_default().to_lowercase();
-        match parts.last_mut() {
-            Some(last) if !VERBS.contains(&first.as_str()) => *last = format!("{last} and {part}"),
-            _ => parts.push(part.trim().to_owned()),
-        }
-    }
+    let parts = cut(without_as_a_task(wish));
     let steps = parts.iter().enumerate().map(|(at, part)| {
-        // A file is of all that came before.
-        let first =
-            if part.starts_with("put ") || part.starts_with("save ") { 0 } else { at.saturating_sub(1) };
+        // A file is of all that came before, and so is a letter to the best of them.
+        let is_of_all = is_file(&capitalised(part)) || part.starts_with("write to the ");
+        let first = if is_of_all { 0 } else { at.saturating_sub(1) };
         let after: Vec<usize> = (first..at).collect();
         json!({ "step": capitalised(part), "detail": "", "after": after })
     });
     json!({ "planSteps": steps.take(10).collect::<Vec<_>>() })
 }
 
+/// Cuts a wish where a further act begins: behind "then", and where a verb follows a comma or an "and".
+fn cut(wish: &str) -> Vec<String> {
+    let mut parts: Vec<String> = Vec::new();
+    let mut rest = wish;
+    let mut part = String::new();
+    while !rest.is_empty() {
+        let found = SEPARATORS.iter().filter_map(|separator| Some((rest.find(separator)?, *separator)));
+        // Of those that begin at one place, the longest.
+        let Some((at, separator)) = found.min_by_key(|(at, separator)| (*at, usize::MAX - separator.len()))
+        else {
+            break;
+        };
+        let (before, after) = (&rest[..at], &rest[at + separator.len()..]);
+        let first = after.split_whitespace().next().unwrap_or_default().to_lowercase();
+        part.push_str(before);
+        if separator.contains("then") || VERBS.contains(&first.as_str()) {
+            parts.push(std::mem::take(&mut part).trim().to_owned());
+        } else {
+            part.push_str(separator);
+        }
+        rest = after;
+    }
+    part.push_str(rest);
+    parts.push(part.trim().to_owned());
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
 /// Leaves out the words that only say how it is to be done.
 fn without_as_a_task(wish: &str) -> &str {
     let wish = wish.trim().trim_end_matches('.');
-    let begun = wish.get(..10).filter(|begin| begin.eq_ignore_ascii_case("as a task:"));
-    let wish = begun.map_or(wish, |begin| &wish[begin.len()..]);
+    let begins =
+        |words: &&&str| wish.get(..words.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(words));
+    let wish = BEGINNINGS.iter().find(begins).map_or(wish, |begin| &wish[begin.len()..]);
     wish.trim_end_matches(", as a task").trim_end_matches(" as a task").trim()
 }
 
@@ -71,7 +100,8 @@ pub(super) fn is_wish(text: &str) -> bool {
     if without_as_a_task(text) != text.trim().trim_end_matches('.') {
         return true;
     }
-    text.contains(", then ") && plan(text)["planSteps"].as_array().is_some_and(|steps| steps.len() > 1)
+    let steps = cut(text).len();
+    steps > 2 || text.contains(", then ") && steps > 1
 }
 
 fn capitalised(text: &str) -> String {
@@ -94,6 +124,12 @@ pub(super) fn finish(answer: Answer, offers: impl Fn(&str) -> bool) -> Answer {
             let first = text.lines().next().unwrap_or_default();
             let summary: String = first.chars().take(MAX_SUMMARY_CHARS).collect();
             let summary = if summary.is_empty() { "Done.".to_owned() } else { summary };
+            if text == NOT_UNDERSTOOD {
+                return Answer::tool(
+                    FINISH,
+                    json!({ "stepSummary": CANNOT, "stepOutputMarkdown": CANNOT, "done": false }),
+                );
+            }
             Answer::tool(FINISH, json!({ "stepSummary": summary, "stepOutputMarkdown": text }))
         }
         _ => answer,
@@ -105,9 +141,15 @@ pub(super) fn ask(asked: &RequestContext<'_>) -> Option<Answer> {
     let title = step_title(&asked.prompts)?;
     let rest = title.strip_prefix("Ask me ")?;
     let (question, options) = rest.split_once(": ").unwrap_or((rest, ""));
-    let question = format!("{}?", capitalised(question));
+    let question = match question.strip_prefix("for the ") {
+        Some(what) => format!("Which {what}?"),
+        None => format!("{}?", capitalised(question)),
+    };
     let Some((_, answer)) = asked.results.iter().find(|(tool, _)| tool == "ask_user") else {
-        let options: Vec<&str> = options.split(" or ").filter(|option| !option.is_empty()).collect();
+        let mut options: Vec<&str> = options.split(" or ").filter(|option| !option.is_empty()).collect();
+        if options.is_empty() {
+            options = compare::free_days(&asked.prompts);
+        }
         return asked.call("ask_user", &json!({ "question": question, "options": options }));
     };
     let answer = find_json(answer).and_then(|answer| answer["answer"].as_str().map(str::to_owned));
@@ -117,7 +159,7 @@ pub(super) fn ask(asked: &RequestContext<'_>) -> Option<Answer> {
 /// Makes a file of what is known, in a step such as "put it into a file called comparison".
 pub(super) fn make_file(asked: &RequestContext<'_>) -> Option<Answer> {
     let title = step_title(&asked.prompts)?;
-    if !title.starts_with("Put ") && !title.starts_with("Save ") {
+    if !is_file(title) {
         return None;
     }
     let Some((_, made)) = asked.results.iter().find(|(tool, _)| tool == "create_file") else {
@@ -130,6 +172,19 @@ pub(super) fn make_file(asked: &RequestContext<'_>) -> Option<Answer> {
         Some(name) => format!("It is in {name}."),
         None => "I could not make the file.".to_owned(),
     }))
+}
+
+/// Whether a step makes a file.
+fn is_file(title: &str) -> bool {
+    let begins = ["Put ", "Save "].iter().any(|verb| title.starts_with(verb));
+    let makes = ["Make ", "Create ", "Write "].iter().any(|verb| title.starts_with(verb));
+    begins || makes && title.split([' ', ',']).any(|word| word == "file")
+}
+
+/// Returns what the person answered last, to an earlier step.
+pub(super) fn person_answered(prompts: &[String]) -> Option<&str> {
+    let lines = prompts.iter().flat_map(|prompt| prompt.lines());
+    lines.filter_map(|line| line.strip_prefix("The person answered: ")).last()
 }
 
 /// Returns what the steps handed on.
@@ -174,6 +229,12 @@ mod tests {
             ["Search my mail for salt and pepper", "Tell Bo it is there"]
         );
         assert_eq!(titles("look at it"), ["Look at it"]);
+        assert_eq!(
+            titles("compare the three caterers in my mail, ask me for the date, and write to the best one"),
+            ["Compare the three caterers in my mail", "Ask me for the date", "Write to the best one"]
+        );
+        assert_eq!(titles("look at it, then make tea, with milk"), ["Look at it", "Make tea, with milk"]);
+        assert_eq!(titles("Make a task: look at it, then bake a cake."), ["Look at it", "Bake a cake"]);
         assert_eq!(titles("As a task: look at it, then tell Bo."), ["Look at it", "Tell Bo"]);
         assert_eq!(titles("look at it, then tell Bo, as a task"), ["Look at it", "Tell Bo"]);
         assert_eq!(

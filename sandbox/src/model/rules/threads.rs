@@ -9,7 +9,7 @@ use super::request_context::RequestContext;
 use super::{describe_results, results};
 use crate::model::script::Answer;
 
-const SEARCH: &str = "gmail_search_messages";
+pub(super) const SEARCH: &str = "gmail_search_messages";
 pub(super) const ORGANISE: &str = "gmail_organise";
 
 /// How a mail can be found.

@@ -1,7 +1,7 @@
 // What Discord's window shows to have happened, as notes for the guide (see facts.js).
 
 import { facts } from "../facts.js";
-import { shared } from "../progress.js";
+import { shared, withoutTasks } from "../progress.js";
 import { here, isDirect, user } from "./guild.js";
 
 const all = () => here.guild.channels.flatMap((one) => one.messages).filter((one) => one.by_bot);
@@ -29,5 +29,5 @@ function notes() {
 
 export function onDiscord() {
   const me = user(here.me);
-  return facts({ ...shared(), notes: notes(), me: me.name, name: me.global_name ?? me.name });
+  return facts({ ...shared(), notes: withoutTasks(notes()), me: me.name, name: me.global_name ?? me.name });
 }
