@@ -47,7 +47,7 @@ const CANNOT: &str = "The demo's rules do not understand this step. A real model
 
 /// Returns a plan of a wish: a step for each part that begins with a verb.
 pub(super) fn plan(wish: &str) -> Value {
-    let parts = cut(without_as_a_task(wish));
+    let parts = split_wish(without_as_a_task(wish));
     let steps = parts.iter().enumerate().map(|(at, part)| {
         // A file is of all that came before, and so is a letter to the best of them.
         let is_of_all = is_file(&capitalised(part)) || part.starts_with("write to the ");
@@ -59,7 +59,7 @@ pub(super) fn plan(wish: &str) -> Value {
 }
 
 /// Cuts a wish where a further act begins: behind "then", and where a verb follows a comma or an "and".
-fn cut(wish: &str) -> Vec<String> {
+fn split_wish(wish: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     let mut rest = wish;
     let mut part = String::new();
@@ -100,7 +100,7 @@ pub(super) fn is_wish(text: &str) -> bool {
     if without_as_a_task(text) != text.trim().trim_end_matches('.') {
         return true;
     }
-    let steps = cut(text).len();
+    let steps = split_wish(text).len();
     steps > 2 || text.contains(", then ") && steps > 1
 }
 
