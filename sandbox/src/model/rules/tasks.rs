@@ -184,7 +184,7 @@ fn is_file(title: &str) -> bool {
 /// Returns what the person answered last, to an earlier step.
 pub(super) fn person_answered(prompts: &[String]) -> Option<&str> {
     let lines = prompts.iter().flat_map(|prompt| prompt.lines());
-    lines.filter_map(|line| line.strip_prefix("The person answered: ")).last()
+    lines.rev().find_map(|line| line.strip_prefix("The person answered: "))
 }
 
 /// Returns what the steps handed on.
