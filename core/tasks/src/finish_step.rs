@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn words_become_a_summary_and_an_output() {
         let handover = Handover::from_words("\n Three found. Fig costs 21.\nOlive costs 23.");
-        assert_eq!(handover.step_summary, "Three found.");
+        assert_eq!(handover.step_summary, "Three found. Fig costs 21.");
         assert_eq!(handover.step_output_markdown, "\n Three found. Fig costs 21.\nOlive costs 23.");
         assert_eq!(Handover::from_words(&"é".repeat(20_000)).step_output_markdown.chars().count(), 12_000);
         assert_eq!(Handover::from_words("").step_summary, "");

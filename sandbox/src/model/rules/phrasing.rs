@@ -158,8 +158,7 @@ const ASKING_WHO: [&str; 7] = [
 ];
 
 /// What the rules say to what they do not understand.
-pub(super) const NOT_UNDERSTOOD: &str =
-    "I didn't get that. Try “what's new in my mail?” or “tell Bo I'm late”.";
+const NOT_UNDERSTOOD: &str = "I didn't get that. Try “what's new in my mail?” or “tell Bo I'm late”.";
 
 /// Answers when there is nothing to do.
 /// One short line for what the rules do not know.
