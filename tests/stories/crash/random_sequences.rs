@@ -181,8 +181,8 @@ async fn crash_and_restart(world: &World, nod: Program) -> Program {
 async fn click(world: &World, begins: &str) {
     let mut labels = world.chat.buttons("general").into_iter().map(|button| button.label);
     let Some(label) = labels.find(|label| label.starts_with(begins)) else { return };
-    let card = world.find_message_with_button("general", &label);
     // The card can change at this very moment.
+    let Some(card) = world.chat.find_message_with_button("general", &label) else { return };
     world.chat.click_if_present("ana", "general", &card, &label).await;
 }
 

@@ -221,13 +221,14 @@ async fn interrupt_its_result(platform: Platform) {
           · Ana Silva's task · Done · 1 step
           ✓ 1 Say hello — I didn't get that. Try “what's new in my mail?” or “tell Bo I'm late”.
           · Went on after an interruption.
-          [Run again]
+          [Run again] [Show details]
         nod: # Done: Say hello
           I was interrupted three times at the same point. This is what the steps handed on.
 
           Say hello
 
           I didn't get that. Try “what's new in my mail?” or “tell Bo I'm late”.
+          [Raw] [As a file]
     "); }
     world.read_ephemerals("ana");
     world.kill_program(nod).await;
