@@ -97,6 +97,7 @@ mod statements;
 mod stop;
 mod streaming;
 mod talk;
+mod task_bad_input;
 mod task_menu;
 mod tasks;
 mod tasks_said;

@@ -725,7 +725,7 @@ async fn a_question_is_answered_in_words_and_once(platform: Platform) {
     world.finish().await;
 }
 
-async fn reply_to(world: &World, message: &str, text: &str) {
+pub(crate) async fn reply_to(world: &World, message: &str, text: &str) {
     match &world.chat {
         FakeChat::Slack(_) => {
             world.reply("ana", "dm:ana", message, text).await;

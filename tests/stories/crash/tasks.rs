@@ -146,11 +146,12 @@ async fn run_crash(platform: Platform, death: &CrashCase) {
 async fn interrupted_three_times_at_one_point_a_step_asks() {
     let mut world = World::with_real_clock_on(Platform::Slack).await;
     let nod = world.start_program(NOD).await;
+    world.connect_google("ana").await;
     let death = CrashCase {
         at: vec![CrashPoint::Model(ModelRole::Reasoner); 3],
         ..killed_case("three times in one call", UserAction::Ask, CrashPoint::Acknowledged)
     };
-    let ask = || world.chat.run_command_without_waiting("ana", DM, "task say hello");
+    let ask = || world.chat.run_command_without_waiting("ana", DM, "task list my newest mail");
     let nod = run_until_crash(&world, nod, &death, ask).await;
     wait_for_text(&world, &death, "I was interrupted three times at the same point.").await;
     wait_for_text(&world, &death, "[Try this step again]").await;
@@ -160,7 +161,7 @@ async fn interrupted_three_times_at_one_point_a_step_asks() {
     world.wait_until_idle().await;
     let said = world.read_new(DM);
     assert!(said.contains("Went on after an interruption."), "{said}");
-    assert_eq!(said.matches("# Done: Say hello").count(), 1, "{said}");
+    assert_eq!(said.matches("# Done: List my newest mail").count(), 1, "{said}");
     world.kill_program(nod).await;
     world.finish().await;
 }
@@ -207,27 +208,28 @@ async fn interrupted_three_times_at_its_result_a_task_loses_none_of_it_on_discor
 async fn interrupt_its_result(platform: Platform) {
     let mut world = World::with_real_clock_on(platform).await;
     let nod = world.start_program(NOD).await;
+    world.connect_google("ana").await;
     let death = CrashCase {
         at: vec![CrashPoint::Model(ModelRole::Finaliser); 3],
         ..killed_case("three times at the result", UserAction::Ask, CrashPoint::Acknowledged)
     };
-    let ask = || world.chat.run_command_without_waiting("ana", DM, "task say hello");
+    let ask = || world.chat.run_command_without_waiting("ana", DM, "task list my newest mail");
     let nod = run_until_crash(&world, nod, &death, ask).await;
-    wait_for_text(&world, &death, "# Done: Say hello").await;
+    wait_for_text(&world, &death, "# Done: List my newest mail").await;
     world.wait_until_idle().await;
-    let said = world.read_new(DM);
+    let said = world.read_new(DM).split_once('\n').unwrap().1.to_owned();
     insta::allow_duplicates! { insta::assert_snapshot!(said, @r"
-        nod: # Say hello
+        nod: # List my newest mail
           · Ana Silva's task · Done · 1 step
-          ✓ 1 Say hello — I didn't get that. Try “what's new in my mail?” or “tell Bo I'm late”.
+          ✓ 1 List my newest mail — I found no mail.
           · Went on after an interruption.
           [Run again] [Show details]
-        nod: # Done: Say hello
+        nod: # Done: List my newest mail
           I was interrupted three times at the same point. This is what the steps handed on.
 
-          Say hello
+          List my newest mail
 
-          I didn't get that. Try “what's new in my mail?” or “tell Bo I'm late”.
+          I found no mail.
           [Raw] [As a file]
     "); }
     world.read_ephemerals("ana");

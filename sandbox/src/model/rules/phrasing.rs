@@ -158,9 +158,9 @@ const ASKING_WHO: [&str; 7] = [
 ];
 
 /// What the rules say to what they do not understand.
-const NOT_UNDERSTOOD: &str = "I didn't get that. Try “what's new in my mail?” or “tell Bo I'm late”.";
+pub(super) const NOT_UNDERSTOOD: &str =
+    "I didn't get that. Try “what's new in my mail?” or “tell Bo I'm late”.";
 
-/// Answers when there is nothing to do.
 /// One short line for what the rules do not know.
 fn refusal(lower: &str) -> &'static str {
     let (ascii, other): (Vec<char>, Vec<char>) =

@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use super::compare;
+use super::phrasing::NOT_UNDERSTOOD;
 use super::request_context::RequestContext;
 use super::results::find_json;
 
@@ -41,6 +42,8 @@ const BEGINNINGS: [&str; 2] = ["as a task:", "make a task:"];
 /// The line before a step's title, in what the step is told.
 const YOUR_STEP: &str = "Your step: ";
 const MAX_SUMMARY_CHARS: usize = 140;
+/// What a step hands on that the rules do not understand.
+const CANNOT: &str = "The demo's rules do not understand this step. A real model would.";
 
 /// Returns a plan of a wish: a step for each part that begins with a verb.
 pub(super) fn plan(wish: &str) -> Value {
@@ -121,6 +124,12 @@ pub(super) fn finish(answer: Answer, offers: impl Fn(&str) -> bool) -> Answer {
             let first = text.lines().next().unwrap_or_default();
             let summary: String = first.chars().take(MAX_SUMMARY_CHARS).collect();
             let summary = if summary.is_empty() { "Done.".to_owned() } else { summary };
+            if text == NOT_UNDERSTOOD {
+                return Answer::tool(
+                    FINISH,
+                    json!({ "stepSummary": CANNOT, "stepOutputMarkdown": CANNOT, "done": false }),
+                );
+            }
             Answer::tool(FINISH, json!({ "stepSummary": summary, "stepOutputMarkdown": text }))
         }
         _ => answer,
