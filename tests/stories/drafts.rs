@@ -162,7 +162,7 @@ async fn one_look_suffices_because_the_hints_stand_beside_the_words(platform: Pl
         .map(|t| t["function"]["name"].as_str().unwrap())
         .collect();
     insta::allow_duplicates! {
-        insta::assert_snapshot!(tools.join(" "), @"gmail_update_draft calendar_find_free_slots calendar_get_agenda calendar_list_upcoming chat_read_channel chat_read_thread find_in_document gmail_create_draft gmail_create_label gmail_discard_draft gmail_draft_reply gmail_list_drafts gmail_list_labels gmail_list_recent gmail_open_draft gmail_organise gmail_read_attachment gmail_read_draft gmail_read_thread gmail_search_messages list_approvals list_connections list_documents list_drafts open_document retrieve_knowledge_base");
+        insta::assert_snapshot!(tools.join(" "), @"gmail_update_draft calendar_find_free_slots calendar_get_agenda calendar_list_upcoming chat_read_channel chat_read_thread find_in_document get_task_result gmail_create_draft gmail_create_label gmail_discard_draft gmail_draft_reply gmail_list_drafts gmail_list_labels gmail_list_recent gmail_open_draft gmail_organise gmail_read_attachment gmail_read_draft gmail_read_thread gmail_search_messages list_approvals list_connections list_documents list_drafts list_tasks open_document retrieve_knowledge_base");
     }
     let messages = reasoner["messages"].as_array().unwrap();
     let said = messages.iter().rfind(|m| m["role"] == "user").unwrap();

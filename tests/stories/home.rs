@@ -36,8 +36,7 @@ async fn home_shows_what_waits_and_a_press_there_gives_the_receipt() {
     let mut world = World::new().await;
     world.open_home("ana").await;
     insta::assert_snapshot!(world.slack.home("ana"), @r"
-        # Waiting for your nod
-        · Nothing is waiting for your nod.
+        Nothing is waiting for your nod.
         ---
         # Connected accounts
         · None yet. Type /nod connect google to connect yours.
@@ -71,8 +70,7 @@ async fn home_shows_what_waits_and_a_press_there_gives_the_receipt() {
     ");
     world.click_in_home("ana", "Approve & send").await;
     insta::assert_snapshot!(world.slack.home("ana"), @r"
-        # Waiting for your nod
-        · Nothing is waiting for your nod.
+        Nothing is waiting for your nod.
         ---
         # Recently decided
         ---
@@ -107,8 +105,7 @@ async fn nobody_sees_anything_of_others_on_their_home() {
     world.say("ana", "general", "@nod tell Bo I'm late").await;
     world.open_home("bo").await;
     insta::assert_snapshot!(world.slack.home("bo"), @r"
-        # Waiting for your nod
-        · Nothing is waiting for your nod.
+        Nothing is waiting for your nod.
         ---
         # Connected accounts
         · None yet. Type /nod connect google to connect yours.
@@ -160,12 +157,9 @@ async fn open_tasks_stand_on_the_home_of_their_person_and_are_stopped_there() {
     world.model.will(Answer::tool("ask_user", json!({ "question": "Which date?", "options": ["12 March"] })));
     world.run_command("ana", "dm:ana", "task plan the *summer* party").await;
     insta::assert_snapshot!(world.slack.home("ana"), @r"
-        # Waiting for your nod
-        · Nothing is waiting for your nod.
-        ---
         # Your open tasks
         1. Plan the *summer* party: step 1 of 1 waits for your answer
-        [Stop 1]
+        [Show 1] [Stop 1]
         ---
         # Connected accounts
         · None yet. Type /nod connect google to connect yours.

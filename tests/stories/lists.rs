@@ -5,10 +5,13 @@ use nod_tests::chat::Platform;
 use nod_tests::{SharedFile, World};
 use serde_json::json;
 
+use crate::tasks::{finish, plan, result};
+
 on_each_platform!(
     documents_are_listed_without_a_model,
     what_waits_and_what_is_connected_is_listed_privately,
     drafts_are_listed_without_a_model,
+    tasks_are_listed_and_what_they_came_to_is_read,
     a_model_can_call_for_a_list,
 );
 
@@ -79,6 +82,64 @@ async fn drafts_are_listed_without_a_model(platform: Platform) {
     let told = world.read_new("dm:ana");
     assert!(told.contains("73 open drafts:") && told.contains("and 53 more"), "{told}");
     world.finish().await;
+}
+
+async fn tasks_are_listed_and_what_they_came_to_is_read(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    let none = json!({ "task": "caterers" });
+    world.script_model(
+        "tool",
+        [Answer::tool("get_task_result", none.clone()), Answer::text("There is none.")],
+    );
+    world.say("ana", "dm:ana", "what did the caterers' task find?").await;
+    plan(&world, &["Compare"]);
+    world.model.will(finish("Olive is cheaper.", "Fig 23, Olive 21."));
+    result(&world, "Olive is cheaper.", "Fig 23, Olive 21.");
+    world.run_command("ana", "dm:ana", "task compare the caterers").await;
+    plan(&world, &["Ask for the date", "Write the invitation"]);
+    world.model.will(Answer::tool("ask_user", json!({ "question": "Which date?", "options": ["12 March"] })));
+    world.run_command("ana", "dm:ana", "task plan the party").await;
+    world.read_new("dm:ana");
+    assert_eq!(ask(&world, "ana", "general", "@nod how far are my tasks?", "list_tasks").await, 1);
+    insta::allow_duplicates! { insta::assert_snapshot!(world.read_new("dm:ana"), @r"
+        ana: what did the caterers' task find?
+        nod: There is none.
+        nod: # Compare the caterers
+          · Ana Silva's task · Done · 1 step
+          ✓ 1 Compare — Olive is cheaper.
+          [Run again] [Show details]
+        nod: # Done: Compare the caterers
+          Olive is cheaper.
+
+          Fig 23, Olive 21.
+          [Raw] [As a file]
+        nod: # Plan the party
+          · Ana Silva's task · step 1 of 2 · ▱▱ 0 % · Waits for your answer, in the message below.
+          ▸ 1 Ask for the date
+          ○ 2 Write the invitation
+          [Stop] [Show details]
+        nod: # Which date?
+          · Asked by your task “Plan the party”, step 1. Press a button, or reply to this message.
+          [12 March] [Something else]
+        nod: · You asked in a channel: “how far are my tasks?”
+          2 tasks:
+          Task                  How far
+          ────────────────────  ─────────────────────────────────
+          Plan the party        step 1 of 2 waits for your answer
+          Compare the caterers  done, Fri 6 Mar 2026, 09:30 WET
+          [Share in the thread]
+    "); }
+    assert_eq!(ask(&world, "bo", "dm:bo", "how far are my tasks?", "list_tasks").await, 1);
+    assert!(world.read_new("dm:bo").contains("You have no task."));
+    for (user, word) in [("ana", "Olive 21"), ("bo", "I couldn't find a task")] {
+        world.script_model("tool", [Answer::tool("get_task_result", none.clone()), Answer::text("I see.")]);
+        world.say(user, &format!("dm:{user}"), "what did the caterers' task find?").await;
+        let asked = world.model.requests().pop().unwrap().to_string();
+        assert!(asked.contains(word) && (user == "ana" || !asked.contains("Olive 21")), "{asked}");
+        world.read_new(&format!("dm:{user}"));
+    }
+    world.read_new("general");
+    world.discard().await;
 }
 
 /// The router names no list: the full agent answers.

@@ -99,6 +99,7 @@ mod streaming;
 mod talk;
 mod task_bad_input;
 mod task_menu;
+mod task_questions;
 mod tasks;
 mod tasks_said;
 mod tenants;

@@ -10,13 +10,14 @@ use nod_tests::{SharedFile, World};
 use serde_json::{Value, json};
 
 use crate::privacy::CapturedLog;
+use crate::tasks::{finish, plan, result};
 
 on_each_platform!(no_tool_lets_anything_out_wherever_it_is_called);
 
 const ANA: &str = "ana@acme.test";
 
 /// One word for each kind of content in Ana's mailbox and calendar; none appears anywhere else.
-const SECRETS: [&str; 16] = [
+const SECRETS: [&str; 17] = [
     "Marmalade",   // a subject
     "Quicksilver", // a body
     "Zebrawood",   // a sender's name
@@ -32,6 +33,7 @@ const SECRETS: [&str; 16] = [
     "Marigold",    // a label
     "Malachite",   // a document's name
     "Carnelian",   // its text
+    "Heliodor",    // the result of a task
     "something else at that time",
 ];
 
@@ -106,7 +108,7 @@ impl ToolCase {
     }
 }
 
-const CASES: [ToolCase; 35] = [
+const CASES: [ToolCase; 37] = [
     // In a channel nothing of hers is found.
     read_case("retrieve_knowledge_base", |_| json!({ "query": "which stone" }))
         .with_follow_up(FollowUpAnswer::Unknown),
@@ -117,6 +119,8 @@ const CASES: [ToolCase; 35] = [
     read_case("list_approvals", |_| json!({})).with_follow_up(FollowUpAnswer::Nothing),
     read_case("list_drafts", |_| json!({})).with_follow_up(FollowUpAnswer::Nothing),
     read_case("list_connections", |_| json!({})).with_follow_up(FollowUpAnswer::Nothing),
+    read_case("list_tasks", |_| json!({})).with_follow_up(FollowUpAnswer::Nothing),
+    read_case("get_task_result", |_| json!({ "task": "stone" })),
     read_case("gmail_list_recent", |_| json!({})),
     read_case("gmail_search_messages", |_| json!({ "query": "in:inbox" })),
     read_case("gmail_read_thread", |mine| json!({ "thread_id": mine.thread })),
@@ -229,6 +233,11 @@ impl Fixture {
         world.google.create_label(ANA, "Marigold");
         let document = SharedFile::new("Malachite.txt", "text/plain", "The stone is Carnelian.");
         world.share_file("ana", "dm:ana", "keep this", &document).await;
+        plan(&world, &["Look"]);
+        world.model.will(Answer::tool("gmail_list_recent", json!({})));
+        world.model.will(finish("Found.", "It is Heliodor."));
+        result(&world, "It is found.", "It is Heliodor.");
+        world.run_command("ana", "dm:ana", "task find the stone in my mail").await;
         let asked = world.model.requests().len();
         Self { world, asked, threads: Vec::new() }
     }
@@ -416,13 +425,18 @@ async fn no_tool_lets_anything_out_wherever_it_is_called(platform: Platform) {
 fn every_tool_has_a_case(world: &World) {
     let requests = world.model.requests();
     let offers = requests.iter().filter_map(|request| request["tools"].as_array()).flatten();
-    let offered: BTreeSet<&str> = offers.filter_map(|offer| offer["function"]["name"].as_str()).collect();
+    let names = offers.filter_map(|offer| offer["function"]["name"].as_str());
+    // A task's step has some more, which only hand on what it knows.
+    let of_steps = ["ask_user", "create_file", "finish_step"];
+    let offered: BTreeSet<&str> = names.filter(|name| !of_steps.contains(name)).collect();
     let cases: BTreeSet<&str> = CASES.iter().map(|case| case.tool).collect();
     assert_eq!(offered, cases, "a tool without a case, or a case without a tool");
 }
 
 /// The tables and columns that can contain Ana's content, and the column that makes a row hers.
-const OWNED_ROWS: [(&str, &str, &[&str]); 13] = [
+const OWNED_ROWS: [(&str, &str, &[&str]); 15] = [
+    ("tasks", "only_for", &["summary", "result", "untrusted_sources"]),
+    ("task_steps", "only_for", &["summary", "output", "untrusted_sources"]),
     ("messages", "only_for", &["turn", "untrusted_sources"]),
     ("step_records", "only_for", &["steps"]),
     ("recalled_contexts", "only_for", &["body"]),

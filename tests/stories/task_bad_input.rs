@@ -5,7 +5,8 @@ use nod_tests::World;
 use nod_tests::chat::Platform;
 use serde_json::{Value, json};
 
-use crate::tasks::{finish, plan, reply_to, result};
+use crate::task_questions::reply_to;
+use crate::tasks::{finish, plan, result};
 
 on_each_platform!(
     a_plan_of_fifty_steps_and_what_is_no_json_become_one_step,

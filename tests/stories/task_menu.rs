@@ -69,7 +69,7 @@ async fn a_task_is_made_of_a_message(platform: Platform) {
             nod: # Bo Lind: please mail me which *caterer* we take
               · Ana Silva's task · step 1 of 1 · ▱ 0 % · Waits for your nod, in the message below.
               ▸ 1 Mail Bo the caterer
-              [Stop]
+              [Stop] [Show details]
             nod: # Send this email?
               From  ana@acme.test
               To  bo@acme.test

@@ -2,11 +2,13 @@
 //! things.
 
 use chrono::TimeDelta;
+use nod_sandbox::Fault;
 use nod_sandbox::model::{Answer, ModelRole};
-use nod_sandbox::{Fault, discord, slack};
 use nod_tests::chat::{FakeChat, Platform};
 use nod_tests::{Click, World};
 use serde_json::{Value, json};
+
+use crate::task_questions::with_asking_task;
 
 on_each_platform!(
     a_task_is_planned_done_and_told,
@@ -36,6 +38,7 @@ on_each_platform!(
     stop_typed_stops_the_task,
     a_stop_and_a_nod_at_once_are_one_after_the_other,
     a_step_that_says_it_was_not_done_gets_no_tick,
+    a_step_that_sent_a_mail_and_says_it_was_not_done_may_not_be_complete,
     a_step_whose_mail_was_denied_is_not_done,
     a_step_whose_mail_expired_is_not_done,
     a_step_of_whose_mails_one_was_denied_may_not_be_complete,
@@ -51,16 +54,6 @@ on_each_platform!(
     a_yes_alone_is_no_nod_to_a_step,
     a_task_and_the_conversation_keep_their_own_requests,
     a_result_that_says_too_much_is_corrected,
-    a_task_asks_five_questions_at_most,
-    a_question_is_answered_with_a_button,
-    a_question_is_answered_in_words_and_once,
-    a_question_is_answered_by_a_reply,
-    a_question_that_nobody_answers_is_told_so,
-    a_question_is_withdrawn_with_its_task,
-    a_stop_in_reply_to_a_question_is_no_answer,
-    a_step_asks_one_question_at_a_time,
-    a_typed_address_counts_as_named_by_its_person,
-    an_address_that_a_step_proposed_does_not,
 );
 
 /// The planner will answer with steps of these titles, each after the one before it.
@@ -324,7 +317,7 @@ async fn open_tasks_are_listed(platform: Platform) {
             1. Compare the offers and tell Bo which to take: step 2 of 2 waits for your nod
             [Stop 1]
             2. Plan the summer party: step 1 of 2 waits for your answer
-            [Stop 2]
+            [Show 2] [Stop 2]
             Tell me what you want done: /nod task ….
         ");
     }
@@ -380,7 +373,7 @@ async fn a_step_that_failed_is_tried_again(platform: Platform) {
               [Stop] [Show details]
             nod: # Step 2 did not work: Look again
               The model refused the request (status 400). The person who runs Nod needs to look at it. This step sent and changed nothing.
-              · If nobody decides within 72 hours, it and the steps after it are skipped.
+              · If nobody decides within 72 hours, the rest of the task is skipped.
               · Asked by your task “Find it” · run ········
               [Try this step again] [Skip it] [Stop]
         ");
@@ -492,10 +485,10 @@ async fn nobody_decides_about_a_step_that_failed(platform: Platform) {
               [Stop] [Show details]
             nod: # Step 2 did not work: Look again
               The model refused the request (status 400). The person who runs Nod needs to look at it. This step sent and changed nothing.
-              · If nobody decides within 72 hours, it and the steps after it are skipped.
+              · If nobody decides within 72 hours, the rest of the task is skipped.
               · Asked by your task “Find it” · run ········
               [Try this step again] [Skip it] [Stop]
-            nod: · Ana Silva, step 2 of your task did not work, and waits for your decision. Without one, it and the steps after it are skipped at Mon 9 Mar 2026, 09:30 WET.
+            nod: · Ana Silva, step 2 of your task did not work, and waits for your decision. Without one, the rest of your task is skipped at Mon 9 Mar 2026, 09:30 WET.
               [Go to the step]
         ");
     }
@@ -506,7 +499,7 @@ async fn nobody_decides_about_a_step_that_failed(platform: Platform) {
         said.contains("I reminded you of a step that did not work. Its message shows what became of it."),
         "{said}"
     );
-    assert!(said.contains("Step 2 did not work → nobody decided, so it and the rest were skipped"), "{said}");
+    assert!(said.contains("Step 2 did not work → nobody decided, so the rest was skipped"), "{said}");
     assert!(said.contains("– 3 Tell — skipped") && said.contains("# Partly done: Find it"), "{said}");
     world.finish().await;
 }
@@ -666,151 +659,6 @@ async fn a_stop_and_a_nod_at_once_are_one_after_the_other(platform: Platform) {
     world.finish().await;
 }
 
-/// A task whose only step asks for the date.
-async fn with_asking_task(platform: Platform) -> World {
-    let mut world = World::new_on(platform).await;
-    plan(&world, &["Ask for the date"]);
-    let options = ["12 March", "", "12 march", "19 March"];
-    world.model.will(Answer::tool("ask_user", json!({ "question": "Which date?", "options": options })));
-    world.run_command("ana", "dm:ana", "task plan the summer party").await;
-    world
-}
-
-async fn a_question_is_answered_with_a_button(platform: Platform) {
-    let mut world = with_asking_task(platform).await;
-    insta::allow_duplicates! {
-        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
-            nod: # Plan the summer party
-              · Ana Silva's task · step 1 of 1 · ▱ 0 % · Waits for your answer, in the message below.
-              ▸ 1 Ask for the date
-              [Stop]
-            nod: # Which date?
-              · Asked by your task “Plan the summer party”, step 1. Press a button, or reply to this message.
-              [12 March] [19 March] [Something else]
-        ");
-    }
-    world.model.will(finish("It is the 19th.", "The party is on 19 March."));
-    result(&world, "It is the 19th.", "The party is on 19 March.");
-    world.click("ana", "dm:ana", "19 March").await;
-    insta::allow_duplicates! {
-        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
-            nod: # Plan the summer party
-              · Ana Silva's task · Done · 1 step
-              ✓ 1 Ask for the date — It is the 19th.
-              [Run again] [Show details]
-            nod: · Which date? → 19 March
-            nod: # Done: Plan the summer party
-              It is the 19th.
-
-              The party is on 19 March.
-              [Raw] [As a file]
-        ");
-    }
-    let heard = world.model.list_reasoner_requests().last().unwrap().to_string();
-    assert!(heard.contains(r#"\"answer\":\"19 March\""#), "{heard}");
-    world.finish().await;
-}
-
-async fn a_question_is_answered_in_words_and_once(platform: Platform) {
-    let mut world = with_asking_task(platform).await;
-    world.read_new("dm:ana");
-    world.click("ana", "dm:ana", "Something else").await;
-    world.model.will(finish("It is the 26th.", "The party is on 26 March."));
-    result(&world, "It is the 26th.", "The party is on 26 March.");
-    world.submit_form("ana", &[("Your answer", "The 26th, if Bo can")]).await;
-    let said = world.read_new("dm:ana");
-    assert!(said.contains("Which date? → The 26th, if Bo can"), "{said}");
-    let heard = world.model.list_reasoner_requests().last().unwrap().to_string();
-    assert!(heard.contains("The 26th, if Bo can"), "{heard}");
-    world.finish().await;
-}
-
-pub(crate) async fn reply_to(world: &World, message: &str, text: &str) {
-    match &world.chat {
-        FakeChat::Slack(_) => {
-            world.reply("ana", "dm:ana", message, text).await;
-        }
-        FakeChat::Discord(discord) => {
-            let reply_to = Some(message.to_owned());
-            let said = discord::NewMessage { reply_to, ..discord::NewMessage::new("ana", "dm:ana", text) };
-            discord.post_message_with(said).unwrap();
-            world.wait_until_idle().await;
-        }
-    }
-}
-
-async fn reply_with_file(world: &World, message: &str, text: &str) {
-    match &world.chat {
-        FakeChat::Slack(slack) => {
-            let files = vec![slack.upload("list.txt", "text/plain", b"26 March".to_vec())];
-            let (thread, subtype) = (Some(message.to_owned()), Some("file_share".to_owned()));
-            let said = slack::NewMessage::new("ana", "dm:ana", text);
-            slack.post_message_with(slack::NewMessage { files, thread, subtype, ..said }).unwrap();
-        }
-        FakeChat::Discord(discord) => {
-            let files = vec![discord.upload("list.txt", "text/plain", b"26 March".to_vec())];
-            let reply_to = Some(message.to_owned());
-            let said = discord::NewMessage::new("ana", "dm:ana", text);
-            discord.post_message_with(discord::NewMessage { files, reply_to, ..said }).unwrap();
-        }
-    }
-    world.wait_until_idle().await;
-}
-
-/// A reply to the question is its answer; after that it is a message as any other.
-async fn a_question_is_answered_by_a_reply(platform: Platform) {
-    let mut world = with_asking_task(platform).await;
-    world.read_new("dm:ana");
-    let question = world.find_message_with_button("dm:ana", "19 March");
-    reply_to(&world, &question, &"é".repeat(1_001)).await;
-    let said = world.read_new("dm:ana");
-    assert!(said.contains("That is 1001 characters long; the limit is 1000."), "{said}");
-    reply_with_file(&world, &question, "see the list").await;
-    let said = world.read_new("dm:ana");
-    assert!(said.contains("Please answer in words, without one."), "{said}");
-    world.model.will(finish("It is the 26th.", "The party is on 26 March."));
-    result(&world, "It is the 26th.", "The party is on 26 March.");
-    reply_to(&world, &question, "The 26th, if Bo can").await;
-    let said = world.read_new("dm:ana");
-    assert!(said.contains("Which date? → The 26th, if Bo can"), "{said}");
-    world.script_model("conversational", [Answer::text("You're welcome.")]);
-    reply_to(&world, &question, "thanks").await;
-    assert!(world.read_new("dm:ana").contains("You're welcome."));
-    world.finish().await;
-}
-
-async fn a_question_that_nobody_answers_is_told_so(platform: Platform) {
-    let mut world = with_asking_task(platform).await;
-    world.read_new("dm:ana");
-    world.advance(TimeDelta::hours(49)).await;
-    insta::allow_duplicates! {
-        insta::assert_snapshot!(world.read_rest("dm:ana"), @r"
-            nod: · Ana Silva, your task still waits for your answer: Which date? Without one it goes on at Mon 9 Mar 2026, 09:30 WET.
-              [Go to the question]
-        ");
-    }
-    world.model.will(finish("The date is open.", "Nobody said a date."));
-    result(&world, "The date is open.", "There is no date yet.");
-    world.advance(TimeDelta::hours(24)).await;
-    let said = world.read_new("dm:ana");
-    assert!(said.contains("I reminded you of a question."), "{said}");
-    assert!(said.contains("Which date? → nobody answered"), "{said}");
-    let heard = world.model.list_reasoner_requests().last().unwrap().to_string();
-    assert!(heard.contains("nobody_answered"), "{heard}");
-    world.finish().await;
-}
-
-async fn a_question_is_withdrawn_with_its_task(platform: Platform) {
-    let mut world = with_asking_task(platform).await;
-    world.click("ana", "dm:ana", "Stop").await;
-    let said = world.read_new("dm:ana");
-    assert!(
-        said.contains("Which date? → stopped") && said.contains("· Stopped · 0 of 1 step done"),
-        "{said}"
-    );
-    world.finish().await;
-}
-
 /// What its person refused is no tick, and the result's title says so, whatever a model writes.
 async fn a_step_that_says_it_was_not_done_gets_no_tick(platform: Platform) {
     let mut world = World::new_on(platform).await;
@@ -824,6 +672,18 @@ async fn a_step_that_says_it_was_not_done_gets_no_tick(platform: Platform) {
     let said = world.read_new("dm:ana");
     assert!(said.contains("– 1 Look — not done. There is none.") && said.contains("✓ 2 Tell me"), "{said}");
     assert!(said.contains("Ended · 1 of 2 steps done") && said.contains("# Partly done: Find it"), "{said}");
+    world.finish().await;
+}
+
+async fn a_step_that_sent_a_mail_and_says_it_was_not_done_may_not_be_complete(platform: Platform) {
+    let mut world = with_waiting_task(platform).await;
+    let handover =
+        json!({ "stepSummary": "No place was found.", "stepOutputMarkdown": "Bo knows.", "done": false });
+    world.model.will(Answer::tool("finish_step", handover));
+    result(&world, "Bo knows, and the place is open.", "Bo knows.");
+    world.click("ana", "dm:ana", "Approve & send").await;
+    let said = world.read_new("dm:ana");
+    assert!(said.contains("◐ 2 Tell Bo which to take — may not be complete. No place was found."), "{said}");
     world.finish().await;
 }
 
@@ -1075,32 +935,6 @@ async fn a_result_that_says_too_much_is_corrected(platform: Platform) {
     world.finish().await;
 }
 
-async fn a_task_asks_five_questions_at_most(platform: Platform) {
-    let mut world = World::new_on(platform).await;
-    plan(&world, &["Ask"]);
-    let ask = |at: i32| {
-        Answer::tool(
-            "ask_user",
-            json!({ "question": format!("Which {at}?"), "options": [format!("No. {at}")] }),
-        )
-    };
-    world.model.will(ask(1));
-    world.run_command("ana", "dm:ana", "task ask").await;
-    for at in 2..=6 {
-        world.model.will(ask(at));
-        if at == 6 {
-            world.model.will(finish("Five are answered.", "Which 6 is open."));
-            result(&world, "Five are answered.", "Which 6 is open.");
-        }
-        world.click("ana", "dm:ana", &format!("No. {}", at - 1)).await;
-    }
-    let said = world.read_new("dm:ana");
-    assert!(said.contains("Which 5? → No. 5") && !said.contains("Which 6?"), "{said}");
-    let heard = world.model.all_requests().iter().map(Value::to_string).collect::<String>();
-    assert!(heard.contains("this task has asked 5 questions, which is the most"), "{heard}");
-    world.finish().await;
-}
-
 async fn the_tenth_step_writes_no_more_than_the_second(platform: Platform) {
     let mut world = World::new_on(platform).await;
     plan(&world, &["Look"; 10]);
@@ -1197,79 +1031,6 @@ async fn a_stop_takes_back_what_was_asked_for_again(platform: Platform) {
     world.advance_past_undo_window().await;
     assert!(world.google.inbox("bo@acme.test").is_empty());
     world.read_ephemerals("ana");
-    world.read_new("dm:ana");
-    world.finish().await;
-}
-
-/// Who opened the form of an answer before is told that nobody waits for it.
-async fn a_stop_in_reply_to_a_question_is_no_answer(platform: Platform) {
-    let mut world = with_asking_task(platform).await;
-    world.read_new("dm:ana");
-    let question = world.find_message_with_button("dm:ana", "19 March");
-    let click = world.prepare_click("ana", "dm:ana", "19 March");
-    reply_to(&world, &question, "stop").await;
-    let said = world.read_new("dm:ana");
-    assert!(said.contains("Which date? → stopped") && said.contains("Stopped by Ana Silva"), "{said}");
-    world.send_click(&click).await;
-    let told = world.read_ephemerals("ana");
-    assert!(told.contains("Nobody waits for this answer any more, so I did nothing with it."), "{told}");
-    world.finish().await;
-}
-
-async fn a_step_asks_one_question_at_a_time(platform: Platform) {
-    let mut world = World::new_on(platform).await;
-    plan(&world, &["Ask"]);
-    let ask = |what: &str| ("ask_user", json!({ "question": what, "options": ["A", "B"] }));
-    world.model.will(Answer::tools(vec![ask("Which date?"), ask("Which place?")]));
-    world.run_command("ana", "dm:ana", "task ask me what you need to know").await;
-    let said = world.read_new("dm:ana");
-    assert!(said.contains("# Which date?") && !said.contains("Which place?"), "{said}");
-    world.model.will(finish("Asked.", "A."));
-    result(&world, "It is A.", "A.");
-    world.click("ana", "dm:ana", "A").await;
-    let heard = world.model.list_reasoner_requests().last().unwrap().to_string();
-    assert!(heard.contains("ask one question at a time"), "{heard}");
-    world.read_new("dm:ana");
-    world.finish().await;
-}
-
-/// Asks for an address after a mail from outside was read.
-async fn with_asked_address(platform: Platform) -> World {
-    let mut world = World::new_on(platform).await;
-    world.connect_google("ana").await;
-    world.google.deliver("ana@acme.test", "fig@fig.test", "Offer", "23 a head.").unwrap();
-    plan(&world, &["Ask for the address", "Write to them"]);
-    world.model.will(Answer::tool("gmail_list_recent", json!({})));
-    let ask = json!({ "question": "Which address?", "options": ["zoe@x.test"] });
-    world.model.will(Answer::tool("ask_user", ask));
-    world.run_command("ana", "dm:ana", "task read the offers, ask me for an address, then write there").await;
-    world.model.will(finish("Asked.", "Write to zoe@x.test."));
-    let mail = json!({ "to": ["zoe@x.test"], "subject": "Your offer", "body": "We take it." });
-    world.model.will(Answer::tool("gmail_send_email", mail));
-    world.read_new("dm:ana");
-    world
-}
-
-async fn a_typed_address_counts_as_named_by_its_person(platform: Platform) {
-    let mut world = with_asked_address(platform).await;
-    world.click("ana", "dm:ana", "Something else").await;
-    world.submit_form("ana", &[("Your answer", "zoe@x.test, please")]).await;
-    let said = world.read_rest("dm:ana");
-    assert!(said.contains("[Approve & send]") && !said.contains("not you"), "{said}");
-    let heard = world.model.list_reasoner_requests().last().unwrap().to_string();
-    assert!(heard.contains("Step 1 asked: Which address?"), "{heard}");
-    world.click("ana", "dm:ana", "Stop").await;
-    world.read_new("dm:ana");
-    world.finish().await;
-}
-
-/// A mail can have had the model propose it.
-async fn an_address_that_a_step_proposed_does_not(platform: Platform) {
-    let mut world = with_asked_address(platform).await;
-    world.click("ana", "dm:ana", "zoe@x.test").await;
-    let said = world.read_rest("dm:ana");
-    assert!(said.contains("not you") && !said.contains("[Approve & send]"), "{said}");
-    world.click("ana", "dm:ana", "Stop").await;
     world.read_new("dm:ana");
     world.finish().await;
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use nod_contract::card::{Block, Card, Form, FormFallback};
 use nod_contract::chat::{ChatAdapter, ChatError, DeliveryTarget, Event, Inbound, InteractionResponse};
 use nod_contract::ids::DeliveryId;
+use nod_people::delivery;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
@@ -17,7 +18,6 @@ use super::ingest::{Ingestor, pauses};
 use super::limits::truncate_label;
 use super::{form, render};
 use crate::ingest::IncomingPayload;
-use crate::text::split_at_boundary;
 
 /// How long storing can take before the answer is deferred: Discord waits three seconds.
 const STORE_TIMEOUT: Duration = Duration::from_millis(1_500);
@@ -348,27 +348,8 @@ impl PendingInteraction {
 
 /// Splits a form that only shows something into messages.
 fn pages(form: &Form) -> Vec<Card> {
-    let mut pages = vec![Card::default().with_title(form.title.clone())];
-    let mut add = |block: Block| {
-        let with = pages.last().cloned().unwrap_or_default().with_block(block.clone());
-        match pages.last_mut() {
-            Some(last) if render::fits_in_one_message(&with) => *last = with,
-            _ => pages.push(Card::default().with_block(block)),
-        }
-    };
-    for block in &form.body {
-        let Block::Literal(text) = block else {
-            add(block.clone());
-            continue;
-        };
-        let mut rest = text.as_str();
-        while !rest.is_empty() {
-            let (head, tail) = split_at_boundary(rest, PAGE);
-            add(Block::Literal(head.to_owned()));
-            rest = tail;
-        }
-    }
-    pages
+    let whole = Card { title: Some(form.title.clone()), body: form.body.clone(), ..Card::default() };
+    delivery::split_into_messages(&whole, PAGE, render::fits_in_one_message)
 }
 
 /// Adds the typed values, as far as one message shows them, because a form closes when it is submitted.

@@ -222,8 +222,10 @@ pub struct StepOutcome {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Acted {
-    /// All of them, or none was asked for.
+    /// None was asked for.
     #[default]
+    NoneAsked,
+    /// All of them.
     Fully,
     /// Perhaps not all of them: nobody knows whether one was done, or one was, and another was denied, has expired or failed.
     Partly,

@@ -64,7 +64,7 @@ impl ReadTool for AskUser {
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
         let asked = Asked::deserialize(args).map_err(|error| ToolError::invalid(error.to_string()))?;
-        let question = truncate(&asked.question, MAX_QUESTION_CHARS);
+        let question = truncate(&one_line(&asked.question), MAX_QUESTION_CHARS);
         if question.is_empty() {
             return Err(ToolError::invalid("the question says nothing"));
         }
@@ -82,16 +82,20 @@ impl ReadTool for AskUser {
                 "this task has asked {MAX_QUESTIONS} questions, which is the most: go on with what is known, and say what is open"
             )));
         }
-        let how = if asker.takes_replies { " Press a button, or reply to this message." } else { "" };
-        let message = format!("Asked by your task “{}”, step {}.{how}", asker.title, asker.step);
-        Err(ToolError::Ask { question, choices: choices(asked.options), message })
+        let how = asker.takes_replies.then(|| "Press a button, or reply to this message.".to_owned());
+        Err(ToolError::Ask { question, choices: choices(asked.options), message: how })
     }
+}
+
+/// Returns a text without control characters: it stands on a card and beside the answer.
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// Returns the options that say something, each once.
 fn choices(options: Vec<String>) -> Vec<Choice> {
     let mut seen = BTreeSet::new();
-    let options = options.iter().map(|option| truncate(option, MAX_OPTION_CHARS));
+    let options = options.iter().map(|option| truncate(&one_line(option), MAX_OPTION_CHARS));
     let once = options.filter(|option| !option.is_empty() && seen.insert(option.to_lowercase()));
     once.map(|option| Choice { label: option.clone(), value: option }).collect()
 }

@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 
 use crate::card::{AS_FILE, RUN_AGAIN, SHOW_DETAILS, SHOW_RAW, SKIP_STEP, TRY_STEP_AGAIN};
 use crate::failed_step::{self, Decided, Decision};
-use crate::{command, details, sql};
+use crate::{DELETED, command, details, sql};
 use nod_contract::card::Action;
 use nod_contract::chat::InteractionResponse;
 use nod_contract::ids::{DeliveryId, RunId};
@@ -59,8 +59,14 @@ async fn show(
     if owner.person != asker.person {
         return whisper("Only the person whose task it is can see that.");
     }
+    if kind == SHOW_DETAILS {
+        let task = sql::load(conn, asker.tenant, run).await?;
+        return match task.note == DELETED {
+            true => whisper("I can't find that any more."),
+            false => Ok(details::steps(run, &task)),
+        };
+    }
     match owner.result {
-        _ if kind == SHOW_DETAILS => Ok(details::steps(run, &sql::load(conn, asker.tenant, run).await?)),
         Some(result) if kind == SHOW_RAW => Ok(details::raw(run, &result)),
         Some(result) => details::post_file(conn, asker, run, result).await,
         None => whisper("I can't find that any more."),

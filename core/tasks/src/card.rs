@@ -46,6 +46,11 @@ pub(crate) fn stop_button(label: &str, run: RunId) -> Button {
     button(label, Style::Danger, Action::new("stop_run", run))
 }
 
+/// Returns the button that shows a message again, to whoever may read it.
+pub(crate) fn show_button(label: &str, message: DeliveryId) -> Button {
+    button(label, Style::Plain, Action::new("show_privately", message))
+}
+
 /// Says that a task was begun in the direct messages. Its title can be somebody else's words, so nothing in it is formatted.
 /// `is_cut` if only the beginning of a long message was read.
 pub(crate) fn begun_card(title: &str, is_cut: bool) -> Card {
@@ -81,7 +86,7 @@ pub(crate) fn progress(run: RunId, task: &Task, (owner, is_shared): (&str, bool)
         false if task.note == DELETED => Vec::new(),
         false => vec![button("Run again", Style::Plain, Action::new(RUN_AGAIN, run))],
     };
-    if task.note != DELETED && task.steps.iter().any(|step| step.output.is_some()) {
+    if task.note != DELETED && !task.steps.is_empty() {
         buttons.push(button("Show details", Style::Plain, Action::new(SHOW_DETAILS, run)));
     }
     Card {
@@ -117,7 +122,7 @@ fn first_line(task: &Task, (owner, is_shared): (&str, bool), phase: Phase) -> St
         Phase::Failed | Phase::Stopped => {
             let how = if phase == Phase::Failed { "Failed" } else { "Stopped" };
             match count {
-                0 => format!("{owner}'s task · {how} · No plan yet"),
+                0 => format!("{owner}'s task · {how} · No plan was made"),
                 _ => format!("{owner}'s task · {how} · {done} of {steps} done"),
             }
         }
@@ -208,9 +213,7 @@ pub(crate) fn failed_step(
         title: Some(format!("Step {} did not work: {}", step.number, step.title)),
         body: vec![
             Block::Markdown(sentence(reason)),
-            Block::Note(
-                "If nobody decides within 72 hours, it and the steps after it are skipped.".to_owned(),
-            ),
+            Block::Note("If nobody decides within 72 hours, the rest of the task is skipped.".to_owned()),
             Block::Note(format!("Asked by your task “{}” · run {}", task.title, run.short())),
         ],
         buttons: vec![
@@ -225,8 +228,8 @@ pub(crate) fn failed_step(
 /// Writes the line that reminds of that message.
 pub(crate) fn reminder(number: i16, person: &str, until: &str) -> String {
     format!(
-        "{person}, step {number} of your task did not work, and waits for your decision. Without one, it and the steps after it \
-         are skipped at {until}."
+        "{person}, step {number} of your task did not work, and waits for your decision. Without one, the rest of your task is \
+         skipped at {until}."
     )
 }
 

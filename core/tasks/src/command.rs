@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 
 use crate::about::About;
 use crate::card::{self, Phase};
-use crate::{MAX_TITLE_CHARS, PLAN, TASK, Task, list, sql};
+use crate::{DELETED, MAX_TITLE_CHARS, PLAN, TASK, Task, list, sql};
 use nod_contract::card::{Card, truncate};
 use nod_contract::chat::InteractionResponse;
 use nod_contract::clock::Timestamp;
@@ -97,6 +97,9 @@ pub(crate) async fn begin_again(
         return Ok(InteractionResponse::Ephemeral(refusal));
     }
     let Task { title, note, about, .. } = sql::load(conn, asker.tenant, ended).await?;
+    if note == DELETED {
+        return Ok(InteractionResponse::ephemeral("The message that asked for this was deleted."));
+    }
     let new = NewTask { id, title, note, about };
     begin(core, conn, (asker.tenant, conversation, asker.person), new, asker.now).await?;
     Ok(InteractionResponse::Ack)
@@ -130,7 +133,11 @@ pub(crate) async fn begin(
     let NewTask { id, mut title, mut note, about } = new;
     let venue = delivery::sql::load_location(conn, tenant, conversation).await?;
     let there = (venue.platform.as_str(), venue.workspace.as_str());
+    let is_beginning_of_note = title == self::title(&note);
     people::replace_mentions(conn, tenant, there, vec![&mut title, &mut note]).await?;
+    if is_beginning_of_note {
+        title = self::title(&note);
+    }
     let task = Task {
         title,
         note,

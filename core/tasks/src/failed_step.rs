@@ -52,7 +52,7 @@ pub(crate) async fn decide(
     let (status, words) = match decision {
         Decision::TryAgain => (StepStatus::Running, "tried again"),
         Decision::Skip => (StepStatus::Skipped, "skipped"),
-        Decision::Expired => (StepStatus::Skipped, "nobody decided, so it and the rest were skipped"),
+        Decision::Expired => (StepStatus::Skipped, "nobody decided, so the rest was skipped"),
     };
     match decision {
         Decision::TryAgain => {

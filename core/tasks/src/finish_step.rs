@@ -57,7 +57,7 @@ pub(crate) fn tool() -> Tool {
                 },
                 "done": {
                     "type": "boolean",
-                    "description": "false if the step could not be done, or only a part of it; true if left out",
+                    "description": "false if nothing came out of the step; true if left out",
                 },
             },
             "required": ["stepSummary", "stepOutputMarkdown"],
@@ -65,7 +65,7 @@ pub(crate) fn tool() -> Tool {
         }),
         reach: Reach::Reads,
         provider: None,
-        status_text: "Finishing a step",
+        status_text: "",
     })))
 }
 

@@ -28,7 +28,7 @@ impl Job for TaskJob {
     const KINDS: &'static [&'static str] = &["expire_failed_step", "remind_failed_step"];
 }
 
-/// Reminds of a failed step, and has the task go on without it if nobody decides how in time.
+/// Schedules what comes if nobody decides: a reminder, and that the task goes on without the step.
 pub(crate) async fn enqueue(
     conn: &mut PgConnection,
     tenant: TenantId,

@@ -15,6 +15,7 @@ mod finish_step;
 mod home;
 mod job;
 mod list;
+mod lookup;
 mod menu;
 mod notice;
 mod plan;
@@ -104,7 +105,7 @@ enum StepStatus {
     Done,
     /// It ended, and perhaps not all was done of what it was to do outside Nod.
     Incomplete,
-    /// It ended, and what it was to do outside Nod was denied, has expired or failed.
+    /// It ended, and nothing came of it: what it was to do outside Nod was denied, has expired or failed, or it says so itself.
     NotDone,
     Failed,
     Skipped,

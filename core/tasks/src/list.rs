@@ -2,15 +2,17 @@
 
 use uuid::Uuid;
 
-use crate::card::stop_button;
+use crate::card::{show_button, stop_button};
 use crate::{FINALISE, MAX_OPEN_TASKS, PLAN};
 use nod_contract::card::{Block, Card, Row};
-use nod_contract::ids::RunId;
+use nod_contract::ids::{DeliveryId, RunId};
 
 /// A task that has not ended.
 pub(crate) struct OpenTask {
     pub(crate) id: Uuid,
     pub(crate) title: String,
+    /// Where the title is from, if it is not what its person said.
+    pub(crate) about_sources: Vec<String>,
     /// The node of its run.
     pub(crate) node: String,
     /// How many steps its plan has.
@@ -19,6 +21,8 @@ pub(crate) struct OpenTask {
     pub(crate) step: Option<i16>,
     pub(crate) has_failed: bool,
     pub(crate) waits_for: Option<String>,
+    /// The message in which it asks something of its person.
+    pub(crate) asks: Option<Uuid>,
 }
 
 /// Lists open tasks, one a line. `typed` begins one.
@@ -57,11 +61,13 @@ pub(crate) fn is_full(open: &[OpenTask]) -> bool {
 fn lines(open: &[OpenTask]) -> impl Iterator<Item = Block> + '_ {
     open.iter().zip(1..).map(|(task, number)| {
         let line = format!("{number}. {}: {}", task.title, describe_progress(task));
-        Block::Row(Row::new(line, vec![stop_button(&format!("Stop {number}"), RunId(task.id))]))
+        let show = task.asks.map(|asks| show_button(&format!("Show {number}"), DeliveryId(asks)));
+        let stop = stop_button(&format!("Stop {number}"), RunId(task.id));
+        Block::Row(Row::new(line, show.into_iter().chain([stop]).collect()))
     })
 }
 
-fn describe_progress(task: &OpenTask) -> String {
+pub(crate) fn describe_progress(task: &OpenTask) -> String {
     let step = task.step.map(|step| format!("step {step} of {}", task.steps));
     match (task.node.as_str(), step) {
         (PLAN, _) => "planning".to_owned(),
@@ -87,7 +93,18 @@ mod tests {
             let waits_for = waits_for.map(str::to_owned);
             let (title, node) = ("Look".to_owned(), node.to_owned());
             let id = Uuid::nil();
-            describe_progress(&OpenTask { id, title, node, steps: 4, step, has_failed: false, waits_for })
+            let (has_failed, asks, about_sources) = (false, None, Vec::new());
+            describe_progress(&OpenTask {
+                id,
+                title,
+                about_sources,
+                node,
+                steps: 4,
+                step,
+                has_failed,
+                waits_for,
+                asks,
+            })
         };
         assert_eq!(at("plan", None, None), "planning");
         assert_eq!(at("steps", Some(2), None), "step 2 of 4");

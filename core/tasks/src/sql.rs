@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
-use sqlx::types::Json;
+use sqlx::types::{Json, Uuid};
 
 use crate::about::About;
 use crate::card::Phase;
@@ -27,7 +27,7 @@ pub(crate) enum Rows {
     /// A step began.
     StepBegun { number: i16, run: RunId },
     /// The step failed, and its person is asked how to go on.
-    StepFailed { number: i16, reason: String, notice: DeliveryId, audience: Audience },
+    StepFailed { number: i16, reason: String, notice: DeliveryId, audience: Audience, provenance: Provenance },
     /// The result.
     Finished { summary: String, result: String, audience: Audience, provenance: Provenance },
     /// It ended without a result.
@@ -192,8 +192,12 @@ pub(crate) async fn list_open(
 ) -> sqlx::Result<Vec<OpenTask>> {
     sqlx::query_as!(
         OpenTask,
-        r#"select t.id, t.title, r.node, s.number as "step?", s.waits_for as "waits_for?",
-             coalesce(s.status = 'failed', false) as "has_failed!", (
+        r#"select t.id, t.title, t.about_sources, r.node, s.number as "step?", s.waits_for as "waits_for?",
+             coalesce(s.status = 'failed', false) as "has_failed!",
+             case when s.status = 'failed' then s.notice_id else (
+             select q.delivery_id from questions q
+             where q.tenant_id = t.tenant_id and q.person_id = r.person_id and q.run_id = s.run_id and q.status = 'pending'
+             limit 1) end as asks, (
              select count(*) from task_steps p where p.tenant_id = t.tenant_id and p.task_id = t.id) as "steps!"
          from tasks t
          join runs r on r.tenant_id = t.tenant_id and r.id = t.id
@@ -205,6 +209,75 @@ pub(crate) async fn list_open(
         person.0
     )
     .fetch_all(conn)
+    .await
+}
+
+/// A task that has ended.
+pub(crate) struct EndedTask {
+    pub(crate) id: Uuid,
+    pub(crate) title: String,
+    /// The status of its run.
+    pub(crate) status: String,
+    pub(crate) is_partly_done: bool,
+    pub(crate) summary: Option<String>,
+    /// Where its title and what it came to are from.
+    pub(crate) sources: Vec<String>,
+    pub(crate) finished_at: Timestamp,
+}
+
+/// Returns the tasks of a person that ended after this, the newest first.
+pub(crate) async fn list_ended(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    since: Timestamp,
+) -> sqlx::Result<Vec<EndedTask>> {
+    sqlx::query_as!(
+        EndedTask,
+        r#"select t.id, t.title, r.status, t.summary, t.about_sources || t.untrusted_sources as "sources!",
+             t.finished_at as "finished_at!", exists (
+             select 1 from task_steps s where s.tenant_id = t.tenant_id and s.task_id = t.id and s.status <> 'done') as "is_partly_done!"
+         from tasks t
+         join runs r on r.tenant_id = t.tenant_id and r.id = t.id
+         where t.tenant_id = $1 and t.person_id = $2 and t.finished_at > $3
+         order by t.finished_at desc limit 10"#,
+        tenant.0,
+        person.0,
+        since
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// What a task came to.
+pub(crate) struct FoundResult {
+    pub(crate) title: String,
+    pub(crate) conversation_id: Uuid,
+    pub(crate) summary: Option<String>,
+    pub(crate) result: Option<String>,
+    pub(crate) only_for: Option<Uuid>,
+    pub(crate) sources: Vec<String>,
+}
+
+/// Returns the result of a person's task by the end of its id or by words of its title; the newest if several have them.
+pub(crate) async fn find_result(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    name: &str,
+) -> sqlx::Result<Option<FoundResult>> {
+    sqlx::query_as!(
+        FoundResult,
+        r#"select title, conversation_id, summary, result, only_for, about_sources || untrusted_sources as "sources!"
+         from tasks
+         where tenant_id = $1 and person_id = $2 and result is not null
+           and ($3 = '' or strpos(lower(title), lower($3)) > 0 or right(replace(id::text, '-', ''), 8) = $3)
+         order by finished_at desc limit 1"#,
+        tenant.0,
+        person.0,
+        name
+    )
+    .fetch_optional(conn)
     .await
 }
 
@@ -241,10 +314,10 @@ pub(crate) async fn write(
             }
         }
         Rows::StepBegun { number, run } => begin_step(conn, tenant, task, (*number, *run), now).await?,
-        Rows::StepFailed { number, reason, notice, audience } => {
+        Rows::StepFailed { number, reason, notice, audience, provenance } => {
             sqlx::query!(
                 "update task_steps set status = 'failed', waits_for = null, summary = $4, notice_id = $5, finished_at = $6,
-                     only_for = $7
+                     only_for = $7, untrusted_sources = $8
                  where tenant_id = $1 and task_id = $2 and number = $3",
                 tenant.0,
                 task.0,
@@ -252,7 +325,8 @@ pub(crate) async fn write(
                 reason,
                 notice.0,
                 now,
-                audience_person_id(*audience)
+                audience_person_id(*audience),
+                &provenance.sources()
             )
             .execute(conn)
             .await?;
@@ -344,12 +418,14 @@ async fn insert_steps(
 
 /// Notes what a step waits for and what it does now; returns whether that is new and the step is still being done.
 pub(crate) async fn update_moved(conn: &mut PgConnection, moved: &StepMoved) -> sqlx::Result<bool> {
-    let activity: Vec<String> = moved.activity.iter().map(|words| (*words).to_owned()).collect();
+    let mut activity: Vec<String> = moved.activity.iter().map(|words| (*words).to_owned()).collect();
+    // Several calls of one kind are one activity.
+    activity.dedup();
     let done = sqlx::query!(
         "update task_steps set waits_for = $4,
-             activity = activity || array_remove($5::text[], activity[cardinality(activity)])
+             activity = activity || case when activity[cardinality(activity)] = ($5::text[])[1] then ($5::text[])[2:] else $5 end
          where tenant_id = $1 and task_id = $2 and run_id = $3 and status = 'running'
-           and (waits_for is distinct from $4 or array_remove($5::text[], activity[cardinality(activity)]) <> '{}')",
+           and (waits_for is distinct from $4 or (case when activity[cardinality(activity)] = ($5::text[])[1] then ($5::text[])[2:] else $5::text[] end) <> '{}')",
         moved.tenant.0,
         moved.run.0,
         moved.step.0,
@@ -393,9 +469,6 @@ pub(crate) async fn stop(
 
 /// The step that asks something.
 pub(crate) struct Asker {
-    /// The title of its task.
-    pub(crate) title: String,
-    pub(crate) step: i16,
     /// Whether a reply to its message can be told from other talk: not where others write or where all stands in a thread.
     pub(crate) takes_replies: bool,
     /// How many questions the task has asked.
@@ -410,7 +483,7 @@ pub(crate) async fn find_asker(
 ) -> sqlx::Result<Option<Asker>> {
     sqlx::query_as!(
         Asker,
-        r#"select t.title, s.number as step, v.is_dm and coalesce(v.thread_ref, '') = '' as "takes_replies!", (
+        r#"select v.is_dm and coalesce(v.thread_ref, '') = '' as "takes_replies!", (
              select count(*) from runs o join questions q on q.tenant_id = o.tenant_id and q.run_id = o.id
              where o.tenant_id = s.tenant_id and o.parent_id = s.task_id and q.takes_words) as "questions!"
          from task_steps s

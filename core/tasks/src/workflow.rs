@@ -190,6 +190,7 @@ fn take_outcome(
                     reason: reason.clone(),
                     notice,
                     audience: outcome.audience,
+                    provenance: outcome.provenance.clone(),
                 }),
                 next: Next::Wait(STEPS),
                 audience: outcome.audience,
@@ -198,8 +199,10 @@ fn take_outcome(
     };
     let ended = TaskStep {
         status: match outcome.acted {
-            Acted::Fully if !handover.done => StepStatus::NotDone,
-            Acted::Fully => StepStatus::Done,
+            Acted::NoneAsked if !handover.done => StepStatus::NotDone,
+            // A mail that went out is something done, whatever the step could not do besides.
+            Acted::Fully if !handover.done => StepStatus::Incomplete,
+            Acted::NoneAsked | Acted::Fully => StepStatus::Done,
             Acted::Partly => StepStatus::Incomplete,
             Acted::NotAtAll => StepStatus::NotDone,
         },
@@ -400,7 +403,8 @@ fn begin_step(task: &Task, steps: &[TaskStep], step: &TaskStep, id: RunId) -> Ne
     let previous: Vec<i16> = steps.iter().rfind(is_before).map(|other| other.number).into_iter().collect();
     let after = if step.after.is_empty() { &previous[..] } else { &step.after[..] };
     let needed: Vec<&TaskStep> = steps.iter().filter(|other| after.contains(&other.number)).collect();
-    let known = steps.iter().filter(|other| other.output.is_some());
+    // What a step that failed was answered is known as well.
+    let known = steps.iter().filter(|other| other.output.is_some() || !other.answers.is_empty());
     let provenance = known.clone().fold(task.provenance(), |all, step| all.merge(step.provenance.clone()));
     let audience = known.clone().fold(Audience::Channel, |audience, step| audience.narrow(step.audience));
     let share = needed.len().max(1);

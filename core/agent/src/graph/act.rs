@@ -5,12 +5,11 @@ use std::future::Future;
 use serde_json::json;
 
 use super::{Next, NodeContext, NodeOutput, Step, drafts, gate, rate_limited, times};
-use crate::state::{AgentState, Node, PendingCall};
+use crate::state::{AgentState, Node, PendingCall, WaitReason};
 use nod_contract::privacy::Provenance;
 use nod_contract::text;
 use nod_contract::tool::{FollowUp, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use nod_memory::history;
-use nod_store::hooks::WaitsFor;
 use nod_store::steps::StepRecord;
 
 /// Says why a second question of one turn is not asked.
@@ -86,7 +85,7 @@ async fn call(
                 _ => {}
             }
         }
-        Err(ToolError::Ask { .. }) if state.waits_for() == Some(WaitsFor::Answer) => {
+        Err(ToolError::Ask { .. }) if waits_for_answer(state) => {
             record.error = Some(ONE_QUESTION.to_owned());
             state.answer(&pending.call.id, json!({ "error": ONE_QUESTION }));
         }
@@ -102,6 +101,10 @@ async fn call(
         }
     }
     cx.records.push(record);
+}
+
+fn waits_for_answer(state: &AgentState) -> bool {
+    state.pending_calls.iter().any(|call| matches!(call.waiting_for, Some(WaitReason::Answer(_))))
 }
 
 /// Handles an error that no person can fix now: the person reads that it has to wait, or the model why it failed.

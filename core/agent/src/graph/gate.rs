@@ -337,7 +337,7 @@ pub(super) fn park_for_person(
                 call_id: call_id.to_owned(),
                 name: words.clone(),
                 choices: choices.clone(),
-                message: Some(message.clone()),
+                message: message.clone(),
                 vote: None,
                 takes_words: true,
             });

@@ -186,7 +186,8 @@ impl Actions {
     pub(crate) fn acted(&self, was_called: bool) -> Acted {
         match (self.are_missing, self.have_receipt) {
             (false, _) if was_called && !self.were_wanted => Acted::Partly,
-            (false, _) => Acted::Fully,
+            (false, true) => Acted::Fully,
+            (false, false) => Acted::NoneAsked,
             (true, true) => Acted::Partly,
             (true, false) => Acted::NotAtAll,
         }

@@ -512,7 +512,9 @@ impl<'a> Commit<'a> {
         };
         let voters = question::vote::load_eligible_voters(conn, tenant, &new, self.venue).await?;
         let mut card = question::card(&new, &voters);
-        card.body.extend(why.clone().map(Block::Note));
+        let asker = self.run.state.goal.as_ref().map(|goal| format!("Asked by {}.", goal.label));
+        let note: Vec<String> = asker.into_iter().chain(why.clone()).collect();
+        card.body.extend((!note.is_empty()).then(|| Block::Note(note.join(" "))));
         self.enqueue_request_card(conn, new.delivery, &card, now).await?;
         question::sql::insert(conn, tenant, &new, now).await?;
         question::vote::insert_voters(conn, tenant, id, &voters).await?;

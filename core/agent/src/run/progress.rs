@@ -97,7 +97,9 @@ async fn forward_status(
 pub(super) fn list_activity(core: &Agent, run: &Run) -> impl Iterator<Item = &'static str> {
     let calls = run.state.pending_calls.iter();
     let next = calls.filter(|call| run.node == Node::Act && call.waiting_for.is_none());
-    let words = next.filter_map(|call| Some(core.tools.get(&call.call.name)?.spec().status_text));
+    let goal = run.state.goal.as_ref().and_then(|goal| core.workflows.get(&goal.workflow));
+    let tools = goal.map_or(&core.tools, |registered| &registered.tools);
+    let words = next.filter_map(|call| Some(tools.get(&call.call.name)?.spec().status_text));
     words.filter(|words| !words.is_empty())
 }
 

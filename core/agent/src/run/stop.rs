@@ -46,7 +46,11 @@ pub async fn all(
         any |= stop_and_show(core, conn, tenant, run, by, now, &mut shown).await? == StopResult::Stopped;
     }
     if !any {
-        for run in sql::list_open_workflow_runs(conn, tenant, conversation, by).await? {
+        let open = sql::list_open_workflow_runs(conn, tenant, conversation, by).await?;
+        for run in &open {
+            lock_workflow(conn, tenant, *run).await?;
+        }
+        for run in open {
             any |= stop_run(core, conn, tenant, run, by, now).await? == StopResult::Stopped;
         }
     }
@@ -85,13 +89,28 @@ pub async fn stop_deleted(
     mut id: RunId,
     now: Timestamp,
 ) -> sqlx::Result<()> {
+    let mut all = Vec::new();
     while let Some(loaded) = sql::load_workflow_run(conn, tenant, id).await? {
-        if stop_workflow(core, conn, tenant, &loaded, None, now).await? == StopResult::AlreadyEnded {
-            call_hooks(core, conn, WorkflowStopped { tenant, run: id, is_deleted: true }, now).await?;
-        }
+        lock_workflow(conn, tenant, id).await?;
+        all.push(loaded);
         id = workflow::run_after(id);
     }
+    for loaded in all {
+        if stop_workflow(core, conn, tenant, &loaded, None, now).await? == StopResult::AlreadyEnded {
+            let stopped = WorkflowStopped { tenant, run: loaded.run.id, is_deleted: true };
+            call_hooks(core, conn, stopped, now).await?;
+        }
+    }
     Ok(())
+}
+
+/// Locks the lanes of a workflow's open steps and then its own, in the same order as a step that ends. Of several workflows
+/// that are stopped together all are locked before the first is: each one's card is in a lane that comes after these.
+async fn lock_workflow(conn: &mut PgConnection, tenant: TenantId, id: RunId) -> sqlx::Result<()> {
+    for step in sql::list_open_steps(conn, tenant, id).await? {
+        runs::lock(conn, tenant, step).await?;
+    }
+    runs::lock(conn, tenant, id).await
 }
 
 async fn call_hooks(
@@ -120,12 +139,8 @@ async fn stop_workflow(
     let WorkflowRun { id, conversation, principal, .. } = run;
     let id = *id;
     let owner = principal.person;
-    // The lanes of steps are locked before that of their workflow, in the same order as by a step that ends. One that begins
-    // in between has only begun, so it ends nothing.
-    for step in sql::list_open_steps(conn, tenant, id).await? {
-        runs::lock(conn, tenant, step).await?;
-    }
-    runs::lock(conn, tenant, id).await?;
+    // A step that begins in between has only begun, so it ends nothing.
+    lock_workflow(conn, tenant, id).await?;
     if !sql::stop(conn, tenant, id, now).await? {
         return Ok(StopResult::AlreadyEnded);
     }

@@ -125,6 +125,9 @@ impl WorkflowCommit<'_> {
         }
         self.registered.workflow.write(&mut tx, run, &transition.rows, now).await?;
         if matches!(transition.next, Next::Go(_)) {
+            if claim.attempt > 1 {
+                jobs::reset_attempts(&mut tx, claim).await?;
+            }
             if has_event {
                 let work = WorkflowJob::AdvanceWorkflow { run: run.id, event: None };
                 jobs::update_payload(&mut tx, claim, &work).await?;

@@ -15,9 +15,11 @@ const MAX_QUESTION_CHARS: usize = 100;
 pub(super) fn page(seen: &HomeContent, zone: &str, typing: CommandSyntax<'_>) -> Vec<Card> {
     let (waiting, decided): (Vec<_>, Vec<_>) =
         seen.approvals.iter().partition(|approval| approval.status == Status::Pending);
-    let mut page = vec![Card::default().with_title("Waiting for your nod")];
-    if waiting.is_empty() {
-        page[0].body.push(Block::Note("Nothing is waiting for your nod.".to_owned()));
+    let mut page = Vec::new();
+    if !waiting.is_empty() {
+        page.push(Card::default().with_title("Waiting for your nod"));
+    } else if seen.sections.is_empty() {
+        page.push(Card::from_markdown("Nothing is waiting for your nod."));
     }
     // Each approval has its own card here, even if several share a card in the chat.
     let card = |one: &Approval| approval::card_for(one, seen.person);

@@ -96,8 +96,9 @@ async fn accept_unknown(arrival: &InboundContext<'_>, words: &MessageEvent<'_>) 
             return Ok(true);
         }
         if is_stop_phrase(text)
-            && (stop::all(arrival.core, &mut tx, arrival.tenant, conversation, person, arrival.now).await?
-                || stop_asker(arrival, &mut tx, known.question, person).await?)
+            && (stop_asker(arrival, &mut tx, known.question, person).await?
+                || stop::all(arrival.core, &mut tx, arrival.tenant, conversation, person, arrival.now)
+                    .await?)
         {
             arrival.mark_run_stopped();
             tx.commit().await?;

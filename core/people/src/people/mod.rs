@@ -126,7 +126,8 @@ pub async fn find_choices_by_address(
 /// The most people whose mentions are replaced at once.
 const MAX_MENTIONS: usize = 20;
 
-/// Replaces mentions by names, where a platform's id says nothing.
+/// Replaces mentions by names, where a platform's id says nothing. Of whom no name is known the mention stays, and so it does
+/// where the name holds an address: people choose their names, and what is written here counts as its writer's words.
 pub async fn replace_mentions(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -138,8 +139,13 @@ pub async fn replace_mentions(
     users.sort_unstable();
     users.dedup();
     for user in users.iter().take(MAX_MENTIONS) {
-        let person = sql::find_by_user(conn, tenant, platform, workspace, user).await?;
-        let name = person.as_ref().map_or("somebody", |person| person.display_name());
+        let Some(person) = sql::find_by_user(conn, tenant, platform, workspace, user).await? else {
+            continue;
+        };
+        let name = person.display_name();
+        if name == user || name.contains(|c: char| c == '@' || c.is_control()) {
+            continue;
+        }
         for text in &mut texts {
             **text = text.replace(&format!("<@{user}>"), name);
         }

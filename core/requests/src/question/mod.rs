@@ -31,6 +31,8 @@ pub const MAX_CHOICES: usize = 20;
 pub const ANSWER_FORM: &str = "answer_in_words";
 /// The id of its field.
 const ANSWER: &str = "answer";
+/// The topic of a question that asks which of several drafts is meant.
+const DRAFT: &str = "draft";
 /// The longest answer in words, in characters.
 const MAX_ANSWER_CHARS: usize = 1_000;
 /// How much of it the closed question shows, in characters.
@@ -45,7 +47,11 @@ pub fn lifetime(takes_words: bool) -> TimeDelta {
 pub fn card(question: &sql::Question, voters: &[Voter]) -> Card {
     let (id, choices) = (question.id, &question.choices);
     let title = match &question.vote_proposal {
-        None => question_text(question),
+        None => match choices.as_slice() {
+            // Nobody else was found, and the name alone does not say that it is they.
+            [_] if names_person(question) => format!("Is this the right {}?", question.topic),
+            _ => question_text(question),
+        },
         Some(vote) => format!("{} Which time? · {}", availability_note(vote), vote.title),
     };
     let mut card = Card::default().with_title(title);
@@ -121,13 +127,18 @@ pub fn is_time_question(name: &str) -> bool {
     name.starts_with('“')
 }
 
+/// Whether it asks which person a name means.
+fn names_person(question: &sql::Question) -> bool {
+    !question.takes_words && question.topic != DRAFT && !is_time_question(&question.topic)
+}
+
 /// Returns the label of the last button.
 fn none_label(question: &sql::Question) -> &'static str {
     if question.takes_words {
         return if question.choices.is_empty() { "Answer" } else { "Something else" };
     }
     match question.topic.as_str() {
-        "draft" => "None of these",
+        DRAFT => "None of these",
         time if is_time_question(time) => "Another time",
         _ => "Someone else",
     }
@@ -148,7 +159,8 @@ fn closed_card(question: &sql::Question, answer: Option<&str>) -> Card {
 
 /// Splits an answer into the name and the address picked for it, which is empty if none was picked.
 pub fn parse_picked(answer: &str) -> Option<(String, String)> {
-    let (name, value) = answer.split_once('\u{1f}')?;
+    // A topic can be a model's words; a value has no such character.
+    let (name, value) = answer.rsplit_once('\u{1f}')?;
     Some((name.to_owned(), value.to_owned()))
 }
 
@@ -277,6 +289,7 @@ async fn store_words(
     words: &str,
     now: Timestamp,
 ) -> sqlx::Result<Reply> {
+    let words: String = words.chars().filter(|c| *c == '\n' || !c.is_control()).collect();
     let words = words.trim();
     let length = words.chars().count();
     if words.is_empty() {

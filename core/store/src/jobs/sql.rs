@@ -363,10 +363,11 @@ pub async fn update_payload(conn: &mut PgConnection, claim: &Claim, work: &impl 
     Ok(())
 }
 
-/// Has the attempts at a job counted anew, because it got on; the next one is still known for another attempt.
+/// Has the attempts at a job counted anew, because it got on; the next one is still known for another attempt. Without the
+/// error of one before, it is known for an interruption if it is one.
 pub async fn reset_attempts(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<()> {
     sqlx::query!(
-        "update lanes set attempts = 1 where tenant_id = $1 and id = $2 and job = $3",
+        "update lanes set attempts = 1, last_error = null where tenant_id = $1 and id = $2 and job = $3",
         claim.tenant.0,
         claim.lane,
         claim.job
