@@ -229,7 +229,7 @@ async fn somebody_known_from_sent_mail_is_picked_and_written_to(platform: Platfo
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
-            nod: # Which Zoe?
+            nod: # Is this the right Zoe?
               [Zoe Kim (zoe@partner.example) · from your email] [Someone else]
         ");
     }
@@ -337,7 +337,7 @@ async fn who_takes_no_direct_messages_picks_all_the_same(platform: Platform) {
     world.script_model("tool", [mail_to("Zoe")]);
     world.say("eli", "general", "@nod say hello to Zoe").await;
     world.click("eli", "general", "Show me").await;
-    assert!(world.wait_for_ephemeral("eli").await.contains("# Which Zoe?"));
+    assert!(world.wait_for_ephemeral("eli").await.contains("# Is this the right Zoe?"));
     let zoe = world.ephemeral_button_label("eli", "Zoe Kim");
     world.click_newest_ephemeral("eli", &zoe).await;
     world.click("eli", "general", "Show me").await;
@@ -480,7 +480,7 @@ async fn a_second_bo_who_joined_is_asked_about(platform: Platform) {
     world.script_model("tool", [mail_to("Bo")]);
     world.say("ana", "general", "@nod say hello to Bo").await;
     let asked = world.read_new("general");
-    assert!(asked.contains("# Which Bo?") && asked.contains("[Bo Lind (bo@acme.test)]"), "{asked}");
+    assert!(asked.contains(" Bo?") && asked.contains("[Bo Lind (bo@acme.test)]"), "{asked}");
     world.finish().await;
 }
 
@@ -518,7 +518,7 @@ async fn a_name_that_fits_an_old_list_is_looked_up_in_a_new_one(platform: Platfo
     world.script_model("tool", [mail_to("Bo")]);
     world.say("ana", "general", "@nod say hello to Bo").await;
     let asked = world.read_new("general");
-    assert!(asked.contains("# Which Bo?") && asked.contains("[Bo Lind (bo@acme.test)]"), "{asked}");
+    assert!(asked.contains(" Bo?") && asked.contains("[Bo Lind (bo@acme.test)]"), "{asked}");
     world.finish().await;
 }
 
@@ -536,9 +536,9 @@ async fn while_the_list_is_being_read_nobody_is_taken_for_granted() {
     world.script_model("tool", [mail_to("Bo")]);
     world.say("ana", "general", "@nod say hello to Bo").await;
     let asked = world.read_new("general");
-    let asked = &asked[asked.find("# Which Bo?").unwrap_or_else(|| panic!("{asked}"))..];
+    let asked = &asked[asked.find("# Is this the right Bo?").unwrap_or_else(|| panic!("{asked}"))..];
     insta::assert_snapshot!(asked, @r"
-        # Which Bo?
+        # Is this the right Bo?
               · I'm reading the list of people again, so there may be another one.
               [Bo Lind (bo@acme.test)] [Someone else]
     ");
