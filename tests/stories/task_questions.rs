@@ -20,6 +20,7 @@ on_each_platform!(
     a_typed_address_counts_as_named_by_its_person,
     an_address_that_a_step_proposed_does_not,
     a_task_asks_five_questions_at_most,
+    the_text_of_a_button_can_be_typed,
     a_question_puts_no_words_into_its_answer,
     a_stop_in_reply_to_a_question_stops_its_task_alone,
     a_step_that_waits_for_a_nod_asks_one_question_at_a_time,
@@ -267,6 +268,33 @@ async fn a_task_asks_five_questions_at_most(platform: Platform) {
     assert!(said.contains("Which 5? → No. 5") && !said.contains("Which 6?"), "{said}");
     let heard = world.model.all_requests().iter().map(Value::to_string).collect::<String>();
     assert!(heard.contains("this task has asked 5 questions, which is the most"), "{heard}");
+    world.finish().await;
+}
+
+/// As an ordinary message; where two questions have such a button, it is none.
+async fn the_text_of_a_button_can_be_typed(platform: Platform) {
+    let mut world = with_asking_task(platform).await;
+    plan(&world, &["Ask for the other date"]);
+    let ask = json!({ "question": "Which other date?", "options": ["19 March"] });
+    world.model.will(Answer::tool("ask_user", ask));
+    world.run_command("ana", "dm:ana", "task plan the winter party").await;
+    world.read_new("dm:ana");
+    world.script_model("conversational", [Answer::text("Which of them?")]);
+    world.say("ana", "dm:ana", "19 March").await;
+    assert!(world.read_new("dm:ana").contains("Which of them?"));
+    world.script_model("conversational", [Answer::text("No.")]);
+    world.say("bo", "dm:bo", "12 march").await;
+    assert!(world.read_new("dm:bo").contains("No."));
+    world.model.will(finish("It is the 12th.", "The party is on 12 March."));
+    result(&world, "It is the 12th.", "The party is on 12 March.");
+    world.say("ana", "dm:ana", "12 march.").await;
+    let said = world.read_rest("dm:ana");
+    assert!(
+        said.contains("Which date? → 12 march.") && said.contains("# Done: Plan the summer party"),
+        "{said}"
+    );
+    world.click("ana", "dm:ana", "Stop").await;
+    world.read_new("dm:ana");
     world.finish().await;
 }
 

@@ -221,7 +221,7 @@ async fn a_result_is_read_raw_and_as_a_file(platform: Platform) {
     }
     world.click("ana", "dm:ana", "As a file").await;
     let said = world.read_new("dm:ana");
-    assert!(said.contains("Here is result-") && said.contains(".md"), "{said}");
+    assert!(said.contains("Here is the result as a file.") && said.contains("[file result-"), "{said}");
     world.click("ana", "dm:ana", "As a file").await;
     assert!(world.read_ephemerals("ana").contains("The file is there already, below the result."));
     world.finish().await;
@@ -411,7 +411,7 @@ async fn a_step_that_failed_is_skipped(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: # Find it
-              · Ana Silva's task · Ended · 2 of 3 steps done
+              · Ana Silva's task · Partly done · 2 of 3 steps
               ✓ 1 Look — Found.
               – 2 Look again — skipped
               ✓ 3 Tell — Told.
@@ -554,7 +554,7 @@ async fn a_step_makes_a_file(platform: Platform) {
     result(&world, "Olive is cheaper.", "See comparison.csv.");
     world.run_command("ana", "dm:ana", "task compare the offers").await;
     let said = world.read_new("dm:ana");
-    assert!(said.contains("Here is comparison.csv."), "{said}");
+    assert!(said.contains("Here is the file."), "{said}");
     assert_eq!(world.chat.uploaded_file_text("comparison-").unwrap(), "caterer,a head\nFig,23\nOlive,21\n");
     let heard = world.model.all_requests().iter().map(Value::to_string).collect::<String>();
     assert!(heard.contains("the content is not JSON"), "{heard}");
@@ -671,7 +671,7 @@ async fn a_step_that_says_it_was_not_done_gets_no_tick(platform: Platform) {
     world.run_command("ana", "dm:ana", "task find it").await;
     let said = world.read_new("dm:ana");
     assert!(said.contains("– 1 Look — not done. There is none.") && said.contains("✓ 2 Tell me"), "{said}");
-    assert!(said.contains("Ended · 1 of 2 steps done") && said.contains("# Partly done: Find it"), "{said}");
+    assert!(said.contains("Partly done · 1 of 2 steps") && said.contains("# Partly done: Find it"), "{said}");
     world.finish().await;
 }
 
@@ -698,7 +698,7 @@ async fn a_step_whose_mail_was_denied_is_not_done(platform: Platform) {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
             nod: # Compare the offers and tell Bo which to take
-              · Ana Silva's task · Ended · 1 of 2 steps done
+              · Ana Silva's task · Partly done · 1 of 2 steps
               ✓ 1 Compare the offers — Olive is cheaper.
               – 2 Tell Bo which to take — not done. Bo was told.
               [Run again] [Show details]
@@ -717,7 +717,6 @@ async fn a_step_whose_mail_was_denied_is_not_done(platform: Platform) {
               Olive is cheaper.
 
               Olive costs 21 a head.
-              · To be clear, nothing was sent or changed.
               [Raw] [As a file]
         ");
     }
@@ -755,7 +754,7 @@ async fn a_step_of_whose_mails_one_was_denied_may_not_be_complete(platform: Plat
     world.click("ana", "dm:ana", "Deny").await;
     world.submit_form("ana", &[]).await;
     let read = world.read_new("dm:ana");
-    assert!(read.contains("Ended · 0 of 1 step done"), "{read}");
+    assert!(read.contains("May not be complete · 0 of 1 step"), "{read}");
     assert!(read.contains("◐ 1 Tell Bo and Cho — may not be complete. Both were told."), "{read}");
     assert!(read.contains("# May not be complete: Tell Bo and Cho which to take"), "{read}");
     let asked = world.model.all_requests().iter().map(Value::to_string).collect::<String>();

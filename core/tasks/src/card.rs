@@ -114,10 +114,7 @@ fn first_line(task: &Task, (owner, is_shared): (&str, bool), phase: Phase) -> St
                 120..2_880 => format!(", {} h", minutes / 60),
                 _ => format!(", {} days", minutes / 1_440),
             };
-            match done < count {
-                true => format!("{owner}'s task · Ended · {ended} done{took}"),
-                false => format!("{owner}'s task · Done · {ended}{took}"),
-            }
+            format!("{owner}'s task · {} · {ended}{took}", how_far(task))
         }
         Phase::Failed | Phase::Stopped => {
             let how = if phase == Phase::Failed { "Failed" } else { "Stopped" };
@@ -152,17 +149,27 @@ fn first_line(task: &Task, (owner, is_shared): (&str, bool), phase: Phase) -> St
     }
 }
 
+/// Says how much of a task that has ended was done, by the marks of its steps.
+fn how_far(task: &Task) -> &'static str {
+    match task.count_done() {
+        0 if task.count_incomplete() > 0 => "May not be complete",
+        0 => "Not done",
+        done if done < task.steps.len() => "Partly done",
+        _ => "Done",
+    }
+}
+
 /// Says that Nod died on the way.
 pub(crate) fn interruption() -> Block {
     Block::Note("Went on after an interruption.".to_owned())
 }
 
-/// Says what the step that is being done has looked at: the latest of it, newest last.
+/// Says what the step that is being done has looked at, unless it waits: the latest of it, newest last.
 fn activity_line(task: &Task) -> Option<String> {
-    let step = task.steps.iter().find(|step| step.status == StepStatus::Running)?;
+    let step =
+        task.steps.iter().find(|step| step.status == StepStatus::Running && step.waits_for.is_none())?;
     let latest = &step.activity[step.activity.len().saturating_sub(MAX_ACTIVITY)..];
-    let dots = if step.waits_for.is_none() { "…" } else { "" };
-    (!latest.is_empty()).then(|| latest.join(" · ") + dots)
+    (!latest.is_empty()).then(|| latest.join(" · ") + "…")
 }
 
 fn bar(done: usize, count: usize) -> String {
@@ -240,19 +247,13 @@ pub(crate) fn decided_step(number: i16, decision: &str) -> Card {
 
 /// Writes the message that brings the result. Its title says no more than the marks of the steps.
 pub(crate) fn result(run: RunId, task: &Task, result: &TaskResult) -> Card {
-    let how_far = match task.count_done() {
-        0 if task.count_incomplete() > 0 => "May not be complete",
-        0 => "Not done",
-        done if done < task.steps.len() => "Partly done",
-        _ => "Done",
-    };
     let TaskResult { summary, result_markdown: text } = result;
     let text = match text.trim_start().starts_with(summary.trim()) {
         true => text.clone(),
         false => format!("{summary}\n\n{text}"),
     };
     Card {
-        title: Some(format!("{how_far}: {}", task.title)),
+        title: Some(format!("{}: {}", how_far(task), task.title)),
         body: vec![Block::Markdown(text)],
         buttons: vec![
             button("Raw", Style::Plain, Action::new(SHOW_RAW, run)),

@@ -130,11 +130,12 @@ pub(crate) async fn begin(
     new: NewTask,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let NewTask { id, mut title, mut note, about } = new;
+    let NewTask { id, mut title, mut note, mut about } = new;
     let venue = delivery::sql::load_location(conn, tenant, conversation).await?;
     let there = (venue.platform.as_str(), venue.workspace.as_str());
     let is_beginning_of_note = title == self::title(&note);
-    people::replace_mentions(conn, tenant, there, vec![&mut title, &mut note]).await?;
+    let texts = [&mut title, &mut note].into_iter().chain(about.as_mut().map(|about| &mut about.text));
+    people::replace_mentions(conn, tenant, there, texts.collect()).await?;
     if is_beginning_of_note {
         title = self::title(&note);
     }

@@ -63,7 +63,7 @@ pub(crate) async fn post_file(
         return whisper("I can't find that any more.");
     };
     let name = format!("result-{}.md", run.short());
-    let words = Card::from_markdown(format!("Here is {name}."));
+    let words = Card::from_markdown("Here is the result as a file.");
     let new = NewDelivery {
         id,
         conversation: owner.conversation,

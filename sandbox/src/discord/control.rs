@@ -81,6 +81,8 @@ struct Words {
     user: String,
     channel: String,
     thread: Option<String>,
+    /// The message that it replies to.
+    reply_to: Option<String>,
     #[serde(default)]
     text: String,
     /// A file that comes with the words.
@@ -88,8 +90,11 @@ struct Words {
 }
 
 async fn say(Extract(state): Extract<Arc<State>>, Json(words): Json<Words>) -> Response {
-    let mut say =
-        NewMessage { thread: words.thread, ..NewMessage::new(&words.user, &words.channel, &words.text) };
+    let mut say = NewMessage {
+        thread: words.thread,
+        reply_to: words.reply_to,
+        ..NewMessage::new(&words.user, &words.channel, &words.text)
+    };
     answered(state.change(|w| {
         if let Some(file) = &words.file {
             let bytes = file.bytes()?;

@@ -315,9 +315,13 @@ async fn play(platform: Platform, seed: u64, most_kills: usize) -> Vec<String> {
     world.wait_until_idle().await;
     let said = world.read_new(DM);
     let seen = |words: &str| said.matches(words).count();
-    for words in
-        ["# Done: List my newest mail", "→ Sent", "Here is plan.md.", "Which date? → 19 March", "[file plan-"]
-    {
+    for words in [
+        "# Done: List my newest mail",
+        "→ Sent",
+        "Here is the file.",
+        "Which date? → 19 March",
+        "[file plan-",
+    ] {
         assert_eq!(seen(words), 1, "seed {seed}: {words}: {said}");
     }
     assert_eq!(said.contains("Went on after an interruption."), kills > 0, "seed {seed}: {said}");

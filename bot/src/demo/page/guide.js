@@ -33,6 +33,8 @@ const done = new Set();
 const tried = new Set();
 let parts;
 let shown = "";
+// The way that is shown.
+let led;
 let timer;
 // Whoever comes back from connecting is shown the card that they connected for, wherever it is.
 let returns = false;
@@ -61,11 +63,14 @@ export function renderGuide() {
   returns ||= noteConnected(Math.max(...facts.map((one) => one?.connectedAt ?? 0)));
   WAYS.forEach(({ name, steps }, nth) => steps.forEach((one, at) => one.is(facts[nth]) && done.add(key(name, at))));
   triedNow().forEach((title) => tried.add(title));
-  // A way that was begun comes before those that were not: whoever tries Discord first is led there.
+  // A way that was begun comes before those that were not: whoever tries Discord first is led there, and stays on it.
   const left = ({ name, steps }) => steps.filter((_, at) => !done.has(key(name, at))).length;
-  const begun = WAYS.findIndex((way) => left(way) && left(way) < way.steps.length);
+  const isBegun = (way) => left(way) && left(way) < way.steps.length;
+  const stays = WAYS.findIndex((way) => way.name === led && isBegun(way));
+  const begun = stays < 0 ? WAYS.findIndex(isBegun) : stays;
   const open = begun < 0 ? WAYS.findIndex(left) : begun;
   const way = WAYS[open];
+  led = way?.name;
   const now = way?.steps.findIndex((_, at) => !done.has(key(way.name, at)));
   const next = way ? current(way, facts[open], now) : END;
   if (returns && facts[open]?.card && next?.note === facts[open].card) {

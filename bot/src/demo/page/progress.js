@@ -47,9 +47,14 @@ export const shared = () => ({
   looked: looksAtBooked(),
 });
 
-// What a task asks for is no news for the ways on which something else was asked.
+// What a task asks for is no news for the ways on which something else was asked. Once it is decided, its card no longer
+// says that a task asked.
 const OF_TASK = /Asked by (your|the) task/;
-export const withoutTasks = (notes) => notes.filter((note) => !OF_TASK.test(note.words));
+const ofTasks = new Set();
+export function withoutTasks(notes) {
+  notes.filter((note) => OF_TASK.test(note.words)).forEach((note) => ofTasks.add(note.at));
+  return notes.filter((note) => !ofTasks.has(note.at));
+}
 
 export const onSlack = ({ tasks = false } = {}) =>
   facts({ ...shared(), notes: tasks ? notes() : withoutTasks(notes()), me: me().name, name: me().real_name, thinking: store.slack.statuses.length > 0 });

@@ -42,6 +42,12 @@ export const MORE = [
   { title: "Private email in a channel", say: "@nod what's new in my email?", then: "only you see the answer", is: () => told(/(Answered|Showed|Asked) [^"]* privately\./) },
   { title: "Tidy up from the answer", say: "@nod what's new in my email?", then: "then, in your direct messages, press Archive beside an email, and Undo", is: () => told(/Archived · /) },
   { title: "An attachment", say: "@nod forward the mail about the offer to Bo", then: "the file goes along, and the card names it", is: () => told(/Attached/) },
+  {
+    title: "A task in a channel",
+    say: "@nod compare the three caterers in my mail, ask me for the date, then write to the best one",
+    then: "everybody sees how far it is, and only you what it read and asks",
+    is: () => told(/Asked [^"]* privately\./) && told(/'s task ·/),
+  },
   { title: "A label", say: "@nod label the mail from Cho as Launch", then: "nobody else sees that, so it's done at once, unless Nod has read an email since you last spoke", is: () => told(/Labelled |What happens[^]*Launch/) },
   { title: "Two people", say: "@nod tell signing@contracts.northwind.test that the contract is signed", then: "the company's rules want Bob Reyes too. Approve, then switch to Bob (top left) and look into his direct messages", is: () => told(/waiting for .*Bob Reyes|now it needs you/) },
   { title: "Someone else's button", say: MAIL, then: "then switch to Bo (top left) and press Approve", is: pressedByOthers },

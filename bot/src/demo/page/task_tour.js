@@ -9,7 +9,7 @@ export const TASK =
   "and write to the best one";
 
 const CARD = /'s task ·/;
-const ENDED = /'s task · (Done|Ended|Failed|Stopped)/;
+const ENDED = /'s task · (Done|Partly done|Not done|May not be complete|Failed|Stopped)/;
 
 const newest = () => all().filter((message) => ofBot(message) && CARD.test(words(message))).at(-1);
 const begun = () => Boolean(newest());

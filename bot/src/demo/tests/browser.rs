@@ -182,7 +182,7 @@ async fn guide_leads_through_a_task() {
     ana.follow_guide("Go to the question").await;
     ana.press(".slack .message button", "21 May").await;
     ana.follow_guide("Go to the card").await;
-    ana.read(".slack .message", "Here is comparison.md").await;
+    ana.read(".slack .message", "Here is the file").await;
     ana.check_barriers().await;
     ana.press(".slack .message button", "Approve & send").await;
     ana.read(".slack .message", "Done: Compare the three caterers").await;

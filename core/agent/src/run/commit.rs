@@ -325,7 +325,7 @@ impl<'a> Commit<'a> {
                 let id: DeliveryId = self.core.id();
                 let file =
                     OutgoingFile { name: format!("{stem}-{}.{extension}", id.short()), text: text.clone() };
-                let words = placeholder_card(format!("Here is {stem}.{extension}."));
+                let words = placeholder_card("Here is the file.".to_owned());
                 self.outbox().post_file(conn, id, (&words, &file), *audience, now).await
             }
             NodeOutput::Work { workflow } => {

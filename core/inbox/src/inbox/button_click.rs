@@ -248,7 +248,7 @@ async fn handle_stop_click(
             arrival.mark_run_stopped();
             Ok(InteractionResponse::Ack)
         }
-        StopResult::AlreadyEnded => whisper("That had already finished."),
+        StopResult::AlreadyEnded => whisper("That has ended already."),
         StopResult::NotOwner => whisper("Only the person who asked can stop this."),
     }
 }

@@ -176,7 +176,7 @@ async fn handle_ask(
     text: &str,
 ) -> sqlx::Result<InteractionResponse> {
     let thread = if place.is_dm { Some("") } else { place.thread.as_deref() };
-    let followed = sql::find_known(conn, arrival.tenant, arrival.inbound, place, None)
+    let followed = sql::find_known(conn, arrival.tenant, arrival.inbound, place, (None, None))
         .await?
         .followed_conversation
         .is_some();

@@ -19,6 +19,9 @@ use nod_requests::{approval, question};
 use nod_store::ability::AddressedMessage;
 use nod_store::store;
 
+/// The longest label of a button that can be typed instead, in characters.
+const MAX_LABEL_CHARS: usize = 60;
+
 /// A message as it arrived.
 pub(super) struct MessageEvent<'a> {
     pub(super) place: &'a ChannelRef,
@@ -56,11 +59,14 @@ pub(super) async fn accept(
 /// Returns whether the message is stored now.
 async fn accept_unknown(arrival: &InboundContext<'_>, words: &MessageEvent<'_>) -> sqlx::Result<bool> {
     let MessageEvent { place, message, text, addressing: addressed, attachments: files, answers } = *words;
+    let label = likely_answer(text);
     let mut conn = arrival.core.door.acquire().await?;
     let (mut tx, known) = if addressed == Addressing::Unaddressed {
         // Most messages are not for Nod: acknowledged and not stored. Their keys stay unused, because a second event for
         // the same message may be addressed.
-        let known = sql::find_known(&mut conn, arrival.tenant, arrival.inbound, place, None).await?;
+        let known =
+            sql::find_known(&mut conn, arrival.tenant, arrival.inbound, place, (None, label.as_deref()))
+                .await?;
         let unheard = known.followed_conversation.is_none() || known.mention_only;
         if known.is_duplicate || unheard {
             return Ok(known.is_duplicate);
@@ -68,8 +74,14 @@ async fn accept_unknown(arrival: &InboundContext<'_>, words: &MessageEvent<'_>) 
         (store::begin_on(conn).await?, known)
     } else {
         let mut tx = store::begin_on(conn).await?;
-        let known =
-            sql::find_known(&mut tx, arrival.tenant, arrival.inbound, place, words.replied_to()).await?;
+        let known = sql::find_known(
+            &mut tx,
+            arrival.tenant,
+            arrival.inbound,
+            place,
+            (words.replied_to(), label.as_deref()),
+        )
+        .await?;
         if known.is_duplicate {
             return Ok(true);
         }
@@ -222,6 +234,13 @@ async fn set_thread_title(
     }
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assistant_thread::enqueue_update(conn, arrival.tenant, conversation, Some(line), arrival.now).await
+}
+
+/// Returns a text as the label of a button that answers a question, if it can be one. A "yes" or "stop" means more than that.
+fn likely_answer(text: &str) -> Option<String> {
+    let said = text.trim().trim_end_matches(['!', '.']).to_lowercase();
+    let is_short = (1..=MAX_LABEL_CHARS).contains(&said.chars().count());
+    (is_short && !is_stop_phrase(text) && !approval::is_yes(text)).then_some(said)
 }
 
 /// Returns whether the text is the word "stop", as on the button.

@@ -19,7 +19,7 @@ pub(super) struct InboundLookup {
     pub(super) person: Option<PersonId>,
     /// In this channel only follow-ups that mention Nod are taken in.
     pub(super) mention_only: bool,
-    /// The author's open question of a task, if the message replies to it.
+    /// The author's open question of a task, if the message replies to it or is one of its likely answers, where only one is.
     pub(super) question: Option<QuestionId>,
 }
 
@@ -29,7 +29,7 @@ pub(super) async fn find_known(
     tenant: TenantId,
     inbound: &Inbound,
     place: &ChannelRef,
-    replied_to: Option<&str>,
+    (replied_to, label): (Option<&str>, Option<&str>),
 ) -> sqlx::Result<InboundLookup> {
     let known = sqlx::query!(
         r#"select exists (
@@ -45,13 +45,22 @@ pub(super) async fn find_known(
                  where tenant_id = $1 and platform = $2 and workspace = $3 and user_ref = $6) as person, (
                  select ch.follow_mode from channels ch
                  where ch.tenant_id = $1 and ch.platform = $2 and ch.workspace = $3
-                   and ch.channel_ref = $4) as follow_mode, (
+                   and ch.channel_ref = $4) as follow_mode, coalesce((
                  select q.id from questions q
                  join identities i on i.tenant_id = q.tenant_id and i.person_id = q.person_id
                  join deliveries d on d.tenant_id = q.tenant_id and d.id = q.delivery_id
                  where $8::text is not null and q.tenant_id = $1 and q.status = 'pending' and q.takes_words
                    and i.platform = $2 and i.workspace = $3 and i.user_ref = $6 and d.platform = $2
-                   and d.posted_message->>'channel' = $4 and d.posted_message->>'message' = $8 limit 1) as question"#,
+                   and d.posted_message->>'channel' = $4 and d.posted_message->>'message' = $8 limit 1), (
+                 select case when count(*) = 1 then min(q.id::text)::uuid end from questions q
+                 join identities i on i.tenant_id = q.tenant_id and i.person_id = q.person_id
+                 join deliveries d on d.tenant_id = q.tenant_id and d.id = q.delivery_id
+                 join conversations c on c.tenant_id = q.tenant_id and c.id = q.conversation_id
+                 where $9::text is not null and q.tenant_id = $1 and q.status = 'pending' and q.takes_words
+                   and i.platform = $2 and i.workspace = $3 and i.user_ref = $6 and d.platform = $2
+                   and d.posted_message->>'channel' = $4 and ($10 or c.thread_ref = $5)
+                   and exists (
+                     select 1 from jsonb_array_elements(q.choices) choice where lower(choice->>'label') = $9))) as question"#,
         tenant.0,
         inbound.platform,
         inbound.workspace,
@@ -59,7 +68,9 @@ pub(super) async fn find_known(
         place.thread.as_deref().unwrap_or_default(),
         inbound.author.user,
         inbound.dedup_key,
-        replied_to
+        replied_to,
+        label,
+        place.is_dm
     )
     .fetch_one(conn)
     .await?;

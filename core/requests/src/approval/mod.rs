@@ -40,7 +40,7 @@ pub(crate) use retry_unknown::supersede_retry_request;
 pub use retry_unknown::{find_draft_to_send, request_recheck, request_retry};
 pub use revalidate::forbidden_text;
 pub use risks::risks;
-pub use typed_yes::{Word, refresh_approved_card, yes};
+pub use typed_yes::{Word, is_yes, refresh_approved_card, yes};
 pub use undo::handle_undo_click;
 pub use waiting_line::waiting_line;
 pub use withdraw::withdraw;

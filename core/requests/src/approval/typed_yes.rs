@@ -61,7 +61,9 @@ pub struct TypedYes {
     card_delivery: Option<DeliveryId>,
 }
 
-fn is_yes(text: &str) -> bool {
+/// Whether a text says no more than "yes".
+#[must_use]
+pub fn is_yes(text: &str) -> bool {
     let said = text.trim().trim_end_matches(['!', '.']).trim_end().to_lowercase();
     YES.contains(&said.as_str())
 }

@@ -12,6 +12,8 @@ use crate::model::script::Answer;
 const READ: &str = "gmail_read_thread";
 /// The most offers that are compared.
 const MAX_OFFERS: usize = 5;
+/// What is said where the mail could not be read, as when its account was not connected.
+pub(super) const NOT_READ: &str = "I could not read your mail.";
 /// What follows a price.
 const A_HEAD: &str = " euros a head";
 /// What follows the name of whose offer is the best, in what the step hands on.
@@ -36,6 +38,10 @@ pub(super) fn compare(asked: &RequestContext<'_>) -> Option<Answer> {
         return asked.call(SEARCH, &json!({ "query": topic }));
     };
     let threads = results::threads(found);
+    let is_read = find_json(found).is_some_and(|found| found["status"].is_null() && found["error"].is_null());
+    if threads.is_empty() && !is_read {
+        return Some(Answer::text(NOT_READ));
+    }
     if threads.is_empty() {
         return Some(Answer::text(format!("I found no {topic} in your mail.")));
     }

@@ -44,7 +44,10 @@ pub(super) fn find_list(text: &str) -> Option<&'static str> {
         ("list_documents", &["which documents", "what documents", "list the documents"]),
         ("list_approvals", &["waiting for me", "waits for me", "waits for my nod", "which approvals"]),
         ("list_drafts", &["which drafts are", "what drafts are"]),
-        ("list_tasks", &["which tasks", "what tasks", "my tasks", "how far is my task", "how is my task"]),
+        (
+            "list_tasks",
+            &["which tasks", "what tasks", "my tasks", "open tasks", "how far is my task", "how is my task"],
+        ),
         ("list_connections", &["accounts are connected", "which accounts", "is my mail connected"]),
     ];
     let text = text.to_lowercase();

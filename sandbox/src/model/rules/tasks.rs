@@ -38,12 +38,12 @@ const VERBS: [&str; 20] = [
 /// What can stand between two of them.
 const SEPARATORS: [&str; 6] = [", and then ", ", then ", " and then ", ", and ", " and ", ", "];
 /// What only says that it is to be a task.
-const BEGINNINGS: [&str; 2] = ["as a task:", "make a task:"];
+const BEGINNINGS: [&str; 4] = ["as a task:", "do this as a task:", "make a task:", "task:"];
 /// The line before a step's title, in what the step is told.
 const YOUR_STEP: &str = "Your step: ";
 const MAX_SUMMARY_CHARS: usize = 140;
 /// What a step hands on that the rules do not understand.
-const CANNOT: &str = "The demo's rules do not understand this step. A real model would.";
+const CANNOT: &str = "The demo's rules do not understand this step.";
 
 /// Returns a plan of a wish: a step for each part that begins with a verb.
 pub(super) fn plan(wish: &str) -> Value {
@@ -124,10 +124,15 @@ pub(super) fn finish(answer: Answer, offers: impl Fn(&str) -> bool) -> Answer {
             let first = text.lines().next().unwrap_or_default();
             let summary: String = first.chars().take(MAX_SUMMARY_CHARS).collect();
             let summary = if summary.is_empty() { "Done.".to_owned() } else { summary };
-            if text == NOT_UNDERSTOOD {
+            let why = match text.as_str() {
+                NOT_UNDERSTOOD => Some(CANNOT),
+                compare::NOT_READ => Some(compare::NOT_READ),
+                _ => None,
+            };
+            if let Some(why) = why {
                 return Answer::tool(
                     FINISH,
-                    json!({ "stepSummary": CANNOT, "stepOutputMarkdown": CANNOT, "done": false }),
+                    json!({ "stepSummary": why, "stepOutputMarkdown": why, "done": false }),
                 );
             }
             Answer::tool(FINISH, json!({ "stepSummary": summary, "stepOutputMarkdown": text }))

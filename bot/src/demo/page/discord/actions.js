@@ -9,7 +9,7 @@ export const guildNews = (since, signal) => look("discord/events", { since }, si
 
 const as = (door, body) => act(`discord/${door}`, { user: here.me, channel: here.place, ...body });
 
-export const say = (text, file) => as("say", { text, file });
+export const say = (text, file, reply_to) => as("say", { text, file, reply_to });
 export const slash = (command, options) => heard(as("slash", { command, options }));
 export const complete = async (command, options) => (await as("complete", { command, options })).choices ?? [];
 export const pick = (ts, entry) => heard(as("pick", { ts, entry }));

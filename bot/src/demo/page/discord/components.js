@@ -20,6 +20,9 @@ function component(one, act) {
       return el("div", { class: "aside" }, el("div", {}, components(one.components, act)), component(one.accessory, act));
     case 10:
       return el("div", { class: "rich" }, markdown(one.content));
+    // What is attached stands below the message.
+    case 13:
+      return null;
     case 14:
       return el("hr", { class: `${one.divider === false ? "bare" : ""} ${one.spacing === 2 ? "wide" : ""}` });
     case 17:

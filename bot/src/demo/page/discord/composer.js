@@ -5,12 +5,12 @@ import { QUESTION } from "../documents_tour.js";
 import { el } from "../dom.js";
 import { commandForm } from "./command.js";
 import * as door from "./actions.js";
-import { here, isDirect, place, titleOf } from "./guild.js";
+import { here, isDirect, nameOf, place, titleOf } from "./guild.js";
 import { suggestions } from "./autocomplete.js";
 
 // Commands of this type are typed.
 const CHAT = 1;
-const IDEAS = ["@nod tell Bo I'm late", "@nod what's new in my email?", "@nod what's on my calendar tomorrow?", QUESTION, "/help"];
+const IDEAS = ["@nod tell Bo I'm late", "@nod what's new in my email?", "@nod what's on my calendar tomorrow?", QUESTION, "/task ", "/help"];
 
 let parts = null;
 
@@ -20,12 +20,13 @@ export function buildComposer() {
   const made = box({ id: "discord-text", label: "Message in Discord", button, send });
   made.text.rows = 1;
   const command = el("div", { class: "given", hidden: true });
-  parts = { ...made, list: suggest, command, place: null };
+  const reply = el("button", { type: "button", class: "chip", hidden: true, onclick: () => answer(null) });
+  parts = { ...made, list: suggest, command, reply, to: null, place: null };
   made.text.addEventListener("input", typed);
   made.text.addEventListener("blur", () => suggest.hide());
   // Before the box hears of Enter.
   made.text.addEventListener("keydown", (event) => suggest.key(event) && event.stopImmediatePropagation(), { capture: true });
-  return el("div", { class: "composer" }, made.chips, suggest.node, made.form, command, made.error);
+  return el("div", { class: "composer" }, made.chips, suggest.node, reply, made.form, command, made.error);
 }
 
 export function renderComposer() {
@@ -33,9 +34,18 @@ export function renderComposer() {
   if (parts.place === `${here.me}/${one.id}`) return;
   parts.place = `${here.me}/${one.id}`;
   leave();
+  answer(null);
   parts.text.placeholder = `Message ${isDirect(one) ? "@Nod" : titleOf(one)}`;
   parts.suggest(IDEAS.map((idea) => (isDirect(one) ? idea.replace("@nod ", "") : idea)));
   parts.say("");
+}
+
+// What is sent next replies to this message, if any.
+export function answer(message) {
+  if (message) leave(true);
+  parts.to = message?.id ?? null;
+  parts.reply.hidden = !message;
+  parts.reply.textContent = message ? `Replying to ${nameOf(message.user)} ✕` : "";
 }
 
 // Puts words into the box, ready to be sent.
@@ -86,5 +96,6 @@ async function send(words, file) {
   const meant = commands().find((one) => words.trim() === `/${one.name}`);
   if (meant && !file) return enter(meant);
   if (words.startsWith("/")) throw new Error("That command doesn't exist. Type / to see all of them.");
-  await door.say(words, file);
+  await door.say(words, file, parts.to ?? undefined);
+  answer(null);
 }

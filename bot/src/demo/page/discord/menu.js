@@ -1,8 +1,9 @@
-// The menu of a message: what apps offer for it.
+// The menu of a message: a reply to it, and what apps offer for it.
 
 import { el } from "../dom.js";
 import { toast } from "../toast.js";
 import * as door from "./actions.js";
+import { answer } from "./composer.js";
 import { here } from "./guild.js";
 
 // Commands of this type stand in a message's menu.
@@ -11,7 +12,7 @@ const MESSAGE = 3;
 export function menu(message) {
   const entry = ({ name }) => el("button", { type: "button", onclick: (event) => picked(event, message, name) }, name);
   const entries = here.guild.commands.filter((one) => one.type === MESSAGE).map(entry);
-  if (!entries.length) return null;
+  const reply = el("button", { type: "button", onclick: (event) => replied(event, message) }, "Reply");
   const open = (event) => event.target.open && event.target.querySelector("div").scrollIntoView({ block: "nearest" });
   const close = (event) => {
     if (event.type === "keydown" ? event.key === "Escape" : !node.contains(event.relatedTarget)) node.open = false;
@@ -19,10 +20,15 @@ export function menu(message) {
   const node = el(
     "details",
     { class: "menu", ontoggle: open, onfocusout: close, onkeydown: close },
-    el("summary", { "aria-label": "What apps can do with this message", title: "Apps" }, "⋯"),
-    el("div", {}, el("p", {}, "Apps"), entries),
+    el("summary", { "aria-label": "What can be done with this message", title: "More" }, "⋯"),
+    el("div", {}, reply, entries.length ? el("p", {}, "Apps") : null, entries),
   );
   return node;
+}
+
+function replied(event, message) {
+  event.target.closest("details").open = false;
+  answer(message);
 }
 
 async function picked(event, message, name) {
