@@ -21,6 +21,7 @@ on_each_platform!(
     an_address_that_a_step_proposed_does_not,
     a_task_asks_five_questions_at_most,
     the_text_of_a_button_can_be_typed,
+    who_is_asked_in_a_channel_is_told_who_reads_the_answer,
     a_question_puts_no_words_into_its_answer,
     a_stop_in_reply_to_a_question_stops_its_task_alone,
     a_step_that_waits_for_a_nod_asks_one_question_at_a_time,
@@ -282,9 +283,12 @@ async fn the_text_of_a_button_can_be_typed(platform: Platform) {
     world.script_model("conversational", [Answer::text("Which of them?")]);
     world.say("ana", "dm:ana", "19 March").await;
     assert!(world.read_new("dm:ana").contains("Which of them?"));
+    let told = "- Waiting for an answer: a task of theirs asked something.";
+    assert!(world.model.requests().last().unwrap().to_string().contains(told));
     world.script_model("conversational", [Answer::text("No.")]);
     world.say("bo", "dm:bo", "12 march").await;
     assert!(world.read_new("dm:bo").contains("No."));
+    assert!(!world.model.requests().last().unwrap().to_string().contains(told));
     world.model.will(finish("It is the 12th.", "The party is on 12 March."));
     result(&world, "It is the 12th.", "The party is on 12 March.");
     world.say("ana", "dm:ana", "12 march.").await;
@@ -295,6 +299,23 @@ async fn the_text_of_a_button_can_be_typed(platform: Platform) {
     );
     world.click("ana", "dm:ana", "Stop").await;
     world.read_new("dm:ana");
+    world.finish().await;
+}
+
+async fn who_is_asked_in_a_channel_is_told_who_reads_the_answer(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.model.router_will(Answer::json(&json!({ "intent": "tool", "tool": "create_task" })));
+    plan(&world, &["Ask for the date"]);
+    world.model.will(Answer::tool("ask_user", json!({ "question": "Which date?", "options": [] })));
+    world.say("ana", "general", "@nod ask me for the date, then plan the party").await;
+    world.click("ana", "general", "Answer").await;
+    let form = world.form_text("ana");
+    assert!(form.contains("Which date?") && form.contains("Everybody here can read your answer."), "{form}");
+    world.model.will(finish("It is the 12th.", "The party is on 12 March."));
+    result(&world, "It is the 12th.", "The party is on 12 March.");
+    world.submit_form("ana", &[("Your answer", "12 March")]).await;
+    assert!(world.read_new("general").contains("Which date? → 12 March"));
+    world.expect_loose_end("a ping: ana");
     world.finish().await;
 }
 

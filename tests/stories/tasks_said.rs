@@ -181,7 +181,7 @@ async fn what_a_task_in_a_channel_reads_in_a_mailbox_is_its_owners(platform: Pla
               Heliotrope it is.
 
               Ana
-              · Asked by your task “Read the offers in my mail, ask me for the date, then tell Bo”, step 3. Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
+              · Asked by your task “Read the offers in my mail, ask me for the date, t…”, step 3. Only Ana Silva can approve this. Expires Sat 7 Mar 2026, 09:30 WET
               [Approve & send] [Edit] [Deny]
         ");
     }

@@ -154,6 +154,8 @@ pub(super) struct RecalledRows {
     pub(super) has_attachments: bool,
     /// Whether an approval waits for the person, here or elsewhere.
     pub(super) has_pending_approval: bool,
+    /// Whether a task of the person waits for an answer, here or, in their direct messages, anywhere.
+    pub(super) has_open_question: bool,
     /// Whether the person has an open draft, or their last run here had a mail thread in view.
     pub(super) has_work_in_view: bool,
     /// Whether an earlier request of the person is still being done without an approval, such as writing a draft.
@@ -222,6 +224,10 @@ async fn load_with(
                  'has_pending_approval', exists (
                      select 1 from approvals a
                      where a.tenant_id = r.tenant_id and a.decider_id = r.person_id and a.status = 'pending'),
+                 'has_open_question', r.parent_id is null and exists (
+                     select 1 from questions q
+                     where q.tenant_id = r.tenant_id and q.person_id = r.person_id and q.status = 'pending' and q.takes_words
+                       and (v.is_dm or q.conversation_id = r.conversation_id)),
                  'has_work_in_view', exists (
                      select 1 from drafts d
                      where d.tenant_id = r.tenant_id and d.person_id = r.person_id and d.status = 'open')

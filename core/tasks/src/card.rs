@@ -2,7 +2,7 @@
 
 use crate::plan::{TaskResult, UNPLANNED};
 use crate::{DELETED, StepStatus, Task, TaskStep};
-use nod_contract::card::{Action, Block, Button, Card, OnClick, Style};
+use nod_contract::card::{Action, Block, Button, Card, OnClick, Style, truncate};
 use nod_contract::ids::{DeliveryId, RunId, named_lane_id};
 use nod_contract::privacy::Audience;
 use nod_contract::text::group_digits;
@@ -18,6 +18,8 @@ pub(crate) const AS_FILE: &str = "result_as_file";
 
 /// The most that its card shows of what a step has looked at: one line on a phone.
 const MAX_ACTIVITY: usize = 4;
+/// How much of the title of a task names it, in characters.
+const MAX_NAMED_CHARS: usize = 50;
 
 /// Where a task's run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,6 +151,11 @@ fn first_line(task: &Task, (owner, is_shared): (&str, bool), phase: Phase) -> St
     }
 }
 
+/// Returns the beginning of a task's title, where a card only names the task that asks.
+pub(crate) fn short_title(task: &Task) -> String {
+    truncate(&task.title, MAX_NAMED_CHARS)
+}
+
 /// Says how much of a task that has ended was done, by the marks of its steps.
 fn how_far(task: &Task) -> &'static str {
     match task.count_done() {
@@ -221,7 +228,7 @@ pub(crate) fn failed_step(
         body: vec![
             Block::Markdown(sentence(reason)),
             Block::Note("If nobody decides within 72 hours, the rest of the task is skipped.".to_owned()),
-            Block::Note(format!("Asked by your task “{}” · run {}", task.title, run.short())),
+            Block::Note(format!("Asked by your task “{}” · run {}", short_title(task), run.short())),
         ],
         buttons: vec![
             button("Try this step again", Style::Primary, Action::new(TRY_STEP_AGAIN, notice)),

@@ -271,7 +271,7 @@ pub(crate) async fn find_result(
         r#"select title, conversation_id, summary, result, only_for, about_sources || untrusted_sources as "sources!"
          from tasks
          where tenant_id = $1 and person_id = $2 and result is not null
-           and ($3 = '' or strpos(lower(title), lower($3)) > 0 or right(replace(id::text, '-', ''), 8) = $3)
+           and (title = $3 or strpos(lower(title), lower($3)) > 0 or right(replace(id::text, '-', ''), 8) = $3)
          order by finished_at desc limit 1"#,
         tenant.0,
         person.0,

@@ -439,7 +439,7 @@ fn begin_step(task: &Task, steps: &[TaskStep], step: &TaskStep, id: RunId) -> Ne
     let told = task.about_turn(&marker).into_iter().chain([Turn::System { text }]).collect();
     // The title of a task made of a message is somebody else's words, which belong on no card that asks for a nod.
     let label = match &task.about {
-        None => format!("your task “{}”, step {}", task.title, step.number),
+        None => format!("your task “{}”, step {}", card::short_title(task), step.number),
         Some(_) => format!("the task that you made of a message, step {}", step.number),
     };
     let typed = known.flat_map(|step| &step.answers).filter(|one| one.is_typed);

@@ -137,8 +137,13 @@ fn reason(asked: &RequestContext<'_>) -> Answer {
 
 /// Answers when there is nothing to do: with a known fact if one fits, else with small talk.
 fn talk(asked: &RequestContext<'_>) -> String {
-    memory::answer_memory(&asked.text, &asked.facts)
-        .unwrap_or_else(|| phrasing::small_talk_answer(&asked.text, asked.signer.as_deref()))
+    let answer = memory::answer_memory(&asked.text, &asked.facts)
+        .unwrap_or_else(|| phrasing::small_talk_answer(&asked.text, asked.signer.as_deref()));
+    let is_asked = asked.prompts.iter().any(|prompt| prompt.contains("- Waiting for an answer: "));
+    match answer == phrasing::NOT_UNDERSTOOD && is_asked {
+        true => phrasing::MAYBE_AN_ANSWER.to_owned(),
+        false => answer,
+    }
 }
 
 /// Changes an open draft as requested.

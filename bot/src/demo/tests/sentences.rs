@@ -107,13 +107,18 @@ impl Spoken {
 }
 
 impl DemoFixture {
-    /// Gives the command, which begins a task, and does what its steps ask for until it is done.
-    async fn finish_task(&self, command: &str) {
-        self.post(
-            "slack/slash",
-            json!({"user": "ana", "channel": "dm:ana", "command": "/nod", "text": command}),
-        )
-        .await;
+    /// Begins a task with a command or a sentence, and does what its steps ask for until it is done.
+    async fn finish_task(&self, wish: &str) {
+        let is_card = |message: &Value| message["shown"].as_str().unwrap_or_default().contains("'s task · ");
+        let before = self.get("sandbox/slack/state?user=ana").await;
+        let before = nod_messages(&before).filter(|message| is_card(message)).count();
+        match wish.strip_prefix(COMMAND) {
+            Some(command) => {
+                let typed = json!({"user": "ana", "channel": "dm:ana", "command": "/nod", "text": command});
+                self.post("slack/slash", typed).await
+            }
+            None => self.post("slack/say", json!({"user": "ana", "channel": "dm:ana", "text": wish})).await,
+        };
         let asked_by_task = |message: &Value| {
             let shown = message["shown"].as_str().unwrap_or_default();
             shown.contains("Asked by your task") || shown.contains("Send this email?")
@@ -122,9 +127,8 @@ impl DemoFixture {
         loop {
             let next = |state: &Value| {
                 let messages: Vec<&Value> = nod_messages(state).collect();
-                let shown =
-                    |message: &&&Value| message["shown"].as_str().unwrap_or_default().contains("'s task · ");
-                let card = messages.iter().rfind(shown)?["shown"].as_str()?.to_owned();
+                let mut cards = messages.iter().filter(|message| is_card(message));
+                let card = cards.nth(before)?["shown"].as_str()?.to_owned();
                 if card.contains(" · Done · ") {
                     return Some(None);
                 }
@@ -161,8 +165,10 @@ async fn whatever_is_suggested_is_understood() {
     let (_, connect) = visit.wait_for_button("link").await;
     visit.connect(connect["url"].as_str().unwrap()).await;
     visit.wait_for_button("quick_action").await;
-    let (commands, sentences): (Vec<String>, Vec<String>) =
-        suggested().into_iter().partition(|sentence| sentence.starts_with(COMMAND));
+    // A task goes on beside what else is said.
+    let (tasks, sentences): (Vec<String>, Vec<String>) = suggested()
+        .into_iter()
+        .partition(|sentence| sentence.starts_with(COMMAND) || sentence.contains(", then "));
     let mut all: Vec<Spoken> = Vec::new();
     for sentence in sentences {
         let mut whole = sentence.clone();
@@ -184,9 +190,9 @@ async fn whatever_is_suggested_is_understood() {
         |(spoken, end): (&Spoken, f64)| spoken.find_fault(&said_between(&state, spoken.at, end).join("\n"));
     let wrong: Vec<String> = all.iter().zip(ends).filter_map(fault).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert_eq!(commands.len(), 1, "{commands:?}");
-    for command in commands {
-        visit.finish_task(command.trim_start_matches(COMMAND)).await;
+    assert_eq!(tasks.len(), 2, "{tasks:?}");
+    for task in tasks {
+        visit.finish_task(&task).await;
     }
     visit.shut_down().await;
 }

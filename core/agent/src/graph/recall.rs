@@ -21,6 +21,8 @@ pub struct RecalledContext {
     pub view: MemoryContext,
     /// One line for each pending approval.
     pub pending_approvals: Vec<String>,
+    /// Whether a task of the person waits for an answer.
+    pub has_open_question: bool,
     /// Files of this message and of earlier ones, oldest first.
     pub attachments: Vec<AttachmentText>,
     /// The channel that the person is viewing next to the assistant thread.
@@ -34,6 +36,13 @@ pub struct RecalledContext {
     /// The mail thread that was read last here.
     pub mail_thread: Option<String>,
 }
+
+/// What is told of a question that waits, without its words: a model wrote them, perhaps after reading something from outside.
+const OPEN_QUESTION: (&str, &str) = (
+    "Waiting for an answer",
+    "a task of theirs asked something. They answer with the buttons of that message or by replying to it, not here: say so \
+     if this message may be the answer",
+);
 
 /// The source of earlier messages, as a risk line names it.
 const EARLIER_SOURCE: &str = "earlier messages in this thread";
@@ -57,6 +66,10 @@ pub(super) fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Step {
             recalled.platform_info.insert("Channel in view".to_owned(), format!("<#{viewing}>"));
         }
         recalled.platform_info.extend(memory.mentioned_names.iter().cloned());
+        if memory.has_open_question {
+            let (name, words) = OPEN_QUESTION;
+            recalled.platform_info.insert(name.to_owned(), words.to_owned());
+        }
         state.drafts.open.clone_from(&memory.drafts);
         state.mail_thread.clone_from(&memory.mail_thread);
         if let Some(earlier) = &memory.thread_context {

@@ -407,6 +407,7 @@ async fn load_recalled_context(
     Ok(Some(RecalledContext {
         view,
         pending_approvals: waiting,
+        has_open_question: rows.has_open_question,
         viewed_channel: viewing,
         attachments: files,
         mentioned_names: mentioned,

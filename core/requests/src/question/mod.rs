@@ -185,7 +185,10 @@ pub async fn handle_choice_click(
         return whisper("That choice is no longer here. Please pick another.");
     };
     if question.takes_words && choice == shown && question.status == "pending" {
-        return Ok(InteractionResponse::Form(Box::new(answer_form(&question))));
+        let card = delivery::sql::load(conn, tenant, question.delivery).await?;
+        let is_read_by_all =
+            card.is_some_and(|(card, venue)| card.only_for.is_none() && !venue.is_private_location());
+        return Ok(InteractionResponse::Form(Box::new(answer_form(&question, is_read_by_all))));
     }
     // The lane is locked before the row, in the same order as when a turn is stopped.
     runs::lock(conn, tenant, question.run).await?;
@@ -206,11 +209,12 @@ async fn too_late(conn: &mut PgConnection, tenant: TenantId, id: QuestionId) -> 
     })
 }
 
-fn answer_form(question: &sql::Question) -> Form {
+fn answer_form(question: &sql::Question, is_read_by_all: bool) -> Form {
+    let who = is_read_by_all.then(|| Block::Note("Everybody here can read your answer.".to_owned()));
     Form {
         title: "Your answer".to_owned(),
         verb: Action::new(ANSWER_FORM, question.id),
-        body: vec![Block::Note(question_text(question))],
+        body: [Block::Note(question_text(question))].into_iter().chain(who).collect(),
         fields: vec![Field {
             id: ANSWER.to_owned(),
             label: "Your answer".to_owned(),
