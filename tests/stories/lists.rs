@@ -86,7 +86,7 @@ async fn drafts_are_listed_without_a_model(platform: Platform) {
 
 async fn tasks_are_listed_and_what_they_came_to_is_read(platform: Platform) {
     let mut world = World::new_on(platform).await;
-    let none = json!({ "task": "caterers" });
+    let none = json!({ "task": "compare caterers" });
     world.script_model(
         "tool",
         [Answer::tool("get_task_result", none.clone()), Answer::text("There is none.")],
@@ -126,11 +126,11 @@ async fn tasks_are_listed_and_what_they_came_to_is_read(platform: Platform) {
           Task                  How far
           ────────────────────  ─────────────────────────────────
           Plan the party        step 1 of 2 waits for your answer
-          Compare the caterers  done, Fri 6 Mar 2026, 09:30 WET
+          Compare the caterers  Done, Fri 6 Mar 2026, 09:30 WET
           [Share in the thread]
     "); }
     assert_eq!(ask(&world, "bo", "dm:bo", "how far are my tasks?", "list_tasks").await, 1);
-    assert!(world.read_new("dm:bo").contains("You have no task."));
+    assert!(world.read_new("dm:bo").contains("You have no open task, and none ended in the last week."));
     for (user, word) in [("ana", "Olive 21"), ("bo", "I couldn't find a task")] {
         world.script_model("tool", [Answer::tool("get_task_result", none.clone()), Answer::text("I see.")]);
         world.say(user, &format!("dm:{user}"), "what did the caterers' task find?").await;

@@ -238,7 +238,7 @@ async fn somebody_known_from_sent_mail_is_picked_and_written_to(platform: Platfo
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
-            nod: · Which Zoe? → Zoe Kim (zoe@partner.example) · from your email
+            nod: · Is this the right Zoe? → Zoe Kim (zoe@partner.example) · from your email
             nod: # Send this email?
               From  ana@acme.test
               To  zoe@partner.example
@@ -356,7 +356,7 @@ async fn unknown_contact_is_asked_for_by_text(platform: Platform) {
         insta::assert_snapshot!(world.read_new("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
             ana: say hello to Zoe
-            nod: · Which Zoe? → Someone else
+            nod: · Is this the right Zoe? → Someone else
             nod: What is her address?
               · To be clear, nothing was sent or changed just now.
         ");

@@ -285,6 +285,11 @@ async fn the_text_of_a_button_can_be_typed(platform: Platform) {
     assert!(world.read_new("dm:ana").contains("Which of them?"));
     let told = "- Waiting for an answer: a task of theirs asked something.";
     assert!(world.model.requests().last().unwrap().to_string().contains(told));
+    // A reply to something else is no answer.
+    let other = world.find_message_with_button("dm:ana", "Show details");
+    world.script_model("conversational", [Answer::text("That was the task's card.")]);
+    reply_to(&world, &other, "12 March").await;
+    assert!(world.read_new("dm:ana").contains("That was the task's card."));
     world.script_model("conversational", [Answer::text("No.")]);
     world.say("bo", "dm:bo", "12 march").await;
     assert!(world.read_new("dm:bo").contains("No."));
@@ -294,7 +299,7 @@ async fn the_text_of_a_button_can_be_typed(platform: Platform) {
     world.say("ana", "dm:ana", "12 march.").await;
     let said = world.read_rest("dm:ana");
     assert!(
-        said.contains("Which date? → 12 march.") && said.contains("# Done: Plan the summer party"),
+        said.contains("Which date? → 12 March") && said.contains("# Done: Plan the summer party"),
         "{said}"
     );
     world.click("ana", "dm:ana", "Stop").await;

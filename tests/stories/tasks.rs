@@ -321,6 +321,10 @@ async fn open_tasks_are_listed(platform: Platform) {
             Tell me what you want done: /nod task ….
         ");
     }
+    world.click_newest_ephemeral("ana", "Show 2").await;
+    let shown = world.wait_for_ephemeral("ana").await;
+    assert!(shown.contains("# Which date?") && shown.contains("[Answer]"), "{shown}");
+    world.run_command("ana", "dm:ana", "task").await;
     world.click_newest_ephemeral("ana", "Stop 2").await;
     let said = world.run_command("ana", "dm:ana", "task").await;
     assert!(!said.contains("Plan the summer party") && said.contains("Stop 1"), "{said}");

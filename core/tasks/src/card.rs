@@ -158,10 +158,15 @@ pub(crate) fn short_title(task: &Task) -> String {
 
 /// Says how much of a task that has ended was done, by the marks of its steps.
 fn how_far(task: &Task) -> &'static str {
-    match task.count_done() {
-        0 if task.count_incomplete() > 0 => "May not be complete",
+    describe_end(task.count_done(), task.count_incomplete(), task.steps.len())
+}
+
+/// The same of its steps by number.
+pub(crate) fn describe_end(done: usize, incomplete: usize, all: usize) -> &'static str {
+    match done {
+        0 if incomplete > 0 => "May not be complete",
         0 => "Not done",
-        done if done < task.steps.len() => "Partly done",
+        done if done < all => "Partly done",
         _ => "Done",
     }
 }

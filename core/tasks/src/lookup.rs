@@ -7,6 +7,7 @@ use chrono::TimeDelta;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
+use crate::card::describe_end;
 use crate::list::describe_progress;
 use crate::sql::{self, EndedTask};
 use nod_contract::ids::RunId;
@@ -70,7 +71,7 @@ impl Listing for ListTasks {
         });
         let rows: Vec<Vec<String>> = open_rows.chain(ended_rows).collect();
         let words = match rows.as_slice() {
-            [] => "You have no task.".to_owned(),
+            [] => "You have no open task, and none ended in the last week.".to_owned(),
             rows => describe_rows(("task", "tasks"), &["Task", "How far"], rows),
         };
         let of_open = open.iter().map(
@@ -91,10 +92,12 @@ impl Listing for ListTasks {
 
 fn outcome(task: &EndedTask) -> &'static str {
     match task.status.as_str() {
-        "done" if task.is_partly_done => "partly done",
-        "done" => "done",
-        "stopped" => "stopped",
-        _ => "did not work",
+        "done" => {
+            let count = |steps: i64| usize::try_from(steps).unwrap_or_default();
+            describe_end(count(task.done), count(task.incomplete), count(task.steps))
+        }
+        "stopped" => "Stopped",
+        _ => "Failed",
     }
 }
 

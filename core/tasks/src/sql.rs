@@ -218,7 +218,10 @@ pub(crate) struct EndedTask {
     pub(crate) title: String,
     /// The status of its run.
     pub(crate) status: String,
-    pub(crate) is_partly_done: bool,
+    /// How many of its steps were done, may not be complete, and are there.
+    pub(crate) done: i64,
+    pub(crate) incomplete: i64,
+    pub(crate) steps: i64,
     pub(crate) summary: Option<String>,
     /// Where its title and what it came to are from.
     pub(crate) sources: Vec<String>,
@@ -235,15 +238,18 @@ pub(crate) async fn list_ended(
     sqlx::query_as!(
         EndedTask,
         r#"select t.id, t.title, r.status, t.summary, t.about_sources || t.untrusted_sources as "sources!",
-             t.finished_at as "finished_at!", exists (
-             select 1 from task_steps s where s.tenant_id = t.tenant_id and s.task_id = t.id and s.status <> 'done') as "is_partly_done!"
+             t.finished_at as "finished_at!", count(*) filter (where s.status = 'done') as "done!",
+             count(*) filter (where s.status = 'incomplete') as "incomplete!", count(s.number) as "steps!"
          from tasks t
          join runs r on r.tenant_id = t.tenant_id and r.id = t.id
-         where t.tenant_id = $1 and t.person_id = $2 and t.finished_at > $3
-         order by t.finished_at desc limit 10"#,
+         left join task_steps s on s.tenant_id = t.tenant_id and s.task_id = t.id
+         where t.tenant_id = $1 and t.person_id = $2 and t.finished_at > $3 and t.note <> $4
+         group by t.tenant_id, t.id, r.status
+         order by t.finished_at desc"#,
         tenant.0,
         person.0,
-        since
+        since,
+        DELETED
     )
     .fetch_all(conn)
     .await
@@ -271,8 +277,9 @@ pub(crate) async fn find_result(
         r#"select title, conversation_id, summary, result, only_for, about_sources || untrusted_sources as "sources!"
          from tasks
          where tenant_id = $1 and person_id = $2 and result is not null
-           and (title = $3 or strpos(lower(title), lower($3)) > 0 or right(replace(id::text, '-', ''), 8) = $3)
-         order by finished_at desc limit 1"#,
+           and (right(replace(id::text, '-', ''), 8) = $3 or coalesce((
+             select bool_and(strpos(lower(title), word) > 0) from unnest(string_to_array(lower($3), ' ')) word), true))
+         order by title = $3 desc, finished_at desc limit 1"#,
         tenant.0,
         person.0,
         name

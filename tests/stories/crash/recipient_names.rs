@@ -30,7 +30,7 @@ async fn killed_while_somebodys_mail_is_looked_at_for_a_name_it_asks_once(platfo
     world.wait_until_idle().await;
     assert_eq!(count(&world, "select count(*) from questions").await, 1);
     let read = world.read_new("dm:ana");
-    assert_eq!(read.matches("Which Zoe?").count(), 1, "{read}");
+    assert_eq!(read.matches("Is this the right Zoe?").count(), 1, "{read}");
     assert_eq!(world.google.list_sent(ANA).len(), 2);
     world.read_new("general");
     world.kill_program(nod).await;

@@ -40,8 +40,8 @@ pub struct RecalledContext {
 /// What is told of a question that waits, without its words: a model wrote them, perhaps after reading something from outside.
 const OPEN_QUESTION: (&str, &str) = (
     "Waiting for an answer",
-    "a task of theirs asked something. They answer with the buttons of that message or by replying to it, not here: say so \
-     if this message may be the answer",
+    "a task of theirs asked something. They answer with the buttons of that message, in direct messages also by replying to \
+     it: say so if this message may be the answer",
 );
 
 /// The source of earlier messages, as a risk line names it.

@@ -261,7 +261,8 @@ fn card_text(card: &Card) -> String {
     card.title.as_deref().into_iter().chain(words).collect::<Vec<_>>().join("\n\n")
 }
 
-/// Whether a result may say that something was done of which there is no receipt: an action was wanted, or its words say so.
+/// Whether the words of a result say that something was done of which there is no receipt. What was denied, expired or failed
+/// its title says in any case.
 async fn claims_too_much(conn: &mut PgConnection, run: &WorkflowRun, card: &Card) -> sqlx::Result<bool> {
     let says_so = card.body.iter().any(|block| match block {
         Block::Markdown(text) => claim_check::has_action_claim(text),

@@ -59,7 +59,7 @@ pub(super) async fn accept(
 /// Returns whether the message is stored now.
 async fn accept_unknown(arrival: &InboundContext<'_>, words: &MessageEvent<'_>) -> sqlx::Result<bool> {
     let MessageEvent { place, message, text, addressing: addressed, attachments: files, answers } = *words;
-    let label = likely_answer(text);
+    let label = likely_answer(words);
     let mut conn = arrival.core.door.acquire().await?;
     let (mut tx, known) = if addressed == Addressing::Unaddressed {
         // Most messages are not for Nod: acknowledged and not stored. Their keys stay unused, because a second event for
@@ -236,11 +236,14 @@ async fn set_thread_title(
     assistant_thread::enqueue_update(conn, arrival.tenant, conversation, Some(line), arrival.now).await
 }
 
-/// Returns a text as the label of a button that answers a question, if it can be one. A "yes" or "stop" means more than that.
-fn likely_answer(text: &str) -> Option<String> {
-    let said = text.trim().trim_end_matches(['!', '.']).to_lowercase();
+/// Returns what is said to Nod alone as the label of a button that answers a question, if it can be one. A "yes", a "no" and
+/// a "stop" can mean anything that waits, and a reply or a file something else.
+fn likely_answer(words: &MessageEvent<'_>) -> Option<String> {
+    let said = words.text.trim().trim_end_matches(['!', '.']).to_lowercase();
     let is_short = (1..=MAX_LABEL_CHARS).contains(&said.chars().count());
-    (is_short && !is_stop_phrase(text) && !approval::is_yes(text)).then_some(said)
+    let is_for_anything = is_stop_phrase(words.text) || approval::is_yes(words.text) || said == "no";
+    let is_plain = words.place.is_dm && words.answers.is_none() && words.attachments.is_empty();
+    (is_plain && is_short && !is_for_anything).then_some(said)
 }
 
 /// Returns whether the text is the word "stop", as on the button.

@@ -70,7 +70,7 @@ pub(super) async fn find_known(
         inbound.dedup_key,
         replied_to,
         label,
-        place.is_dm
+        place.thread.is_none()
     )
     .fetch_one(conn)
     .await?;

@@ -527,7 +527,9 @@ pub async fn load_card_for_reader(
 ) -> sqlx::Result<Option<Card>> {
     let card = sqlx::query_scalar!(
         "select d.card from deliveries d where d.tenant_id = $1 and d.id = $2 and (d.only_for = $3 or exists (
-             select 1 from approvals a where a.tenant_id = $1 and a.delivery_id = $2 and a.decider_id = $3))",
+             select 1 from approvals a where a.tenant_id = $1 and a.delivery_id = $2 and a.decider_id = $3)
+             or d.only_for is null and exists (
+             select 1 from runs r where r.tenant_id = $1 and r.id = d.run_id and r.person_id = $3))",
         tenant.0,
         id.0,
         reader.0

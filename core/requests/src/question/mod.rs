@@ -47,11 +47,7 @@ pub fn lifetime(takes_words: bool) -> TimeDelta {
 pub fn card(question: &sql::Question, voters: &[Voter]) -> Card {
     let (id, choices) = (question.id, &question.choices);
     let title = match &question.vote_proposal {
-        None => match choices.as_slice() {
-            // Nobody else was found, and the name alone does not say that it is they.
-            [_] if names_person(question) => format!("Is this the right {}?", question.topic),
-            _ => question_text(question),
-        },
+        None => question_text(question),
         Some(vote) => format!("{} Which time? · {}", availability_note(vote), vote.title),
     };
     let mut card = Card::default().with_title(title);
@@ -92,6 +88,8 @@ fn question_text(question: &sql::Question) -> String {
     match question.takes_words {
         true => topic.clone(),
         false if is_time_question(topic) => format!("When is {topic}?"),
+        // Nobody else was found, and the name alone does not say that it is they.
+        false if question.choices.len() == 1 && topic != DRAFT => format!("Is this the right {topic}?"),
         false => format!("Which {topic}?"),
     }
 }
@@ -125,11 +123,6 @@ pub fn for_another_time(shared: bool) -> ToolOutput {
 
 pub fn is_time_question(name: &str) -> bool {
     name.starts_with('“')
-}
-
-/// Whether it asks which person a name means.
-fn names_person(question: &sql::Question) -> bool {
-    !question.takes_words && question.topic != DRAFT && !is_time_question(&question.topic)
 }
 
 /// Returns the label of the last button.
@@ -293,7 +286,8 @@ async fn store_words(
     words: &str,
     now: Timestamp,
 ) -> sqlx::Result<Reply> {
-    let words: String = words.chars().filter(|c| *c == '\n' || !c.is_control()).collect();
+    let visible = words.chars().filter(|c| *c != '\u{1f}');
+    let words: String = visible.map(|c| if c != '\n' && c.is_control() { ' ' } else { c }).collect();
     let words = words.trim();
     let length = words.chars().count();
     if words.is_empty() {
@@ -305,9 +299,16 @@ async fn store_words(
     }
     // The lane is locked before the row, in the same order as when a turn is stopped.
     runs::lock(conn, tenant, question.run).await?;
-    let kept = json!({ "words": words });
-    let shown = truncate(words, MAX_SHOWN_CHARS);
-    let is_taken = store_answer(conn, tenant, question, (&kept, words, &shown), now).await?;
+    let label = words.trim_end_matches(['!', '.']).to_lowercase();
+    let is_taken = match question.choices.iter().position(|choice| choice.label.to_lowercase() == label) {
+        // The words of a model, as if their button had been pressed.
+        Some(choice) => resolve(conn, tenant, question, choice, now).await?,
+        None => {
+            let kept = json!({ "words": words });
+            let shown = truncate(words, MAX_SHOWN_CHARS);
+            store_answer(conn, tenant, question, (&kept, words, &shown), now).await?
+        }
+    };
     Ok(if is_taken { Reply::Taken } else { Reply::TooLate })
 }
 
