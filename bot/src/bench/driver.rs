@@ -156,7 +156,8 @@ impl<'s> Driver<'s> {
     /// to its tick in the chat.
     pub(super) async fn run_tasks(&self, tasks: usize) -> anyhow::Result<(Taken, Vec<Duration>)> {
         let mut db = PgConnection::connect(&self.subject.url).await?;
-        let wish = ["look at it"; TASK_STEPS].join(", then ");
+        // What the rules answer without a tool: a step that they do not understand gets no tick.
+        let wish = ["thank you"; TASK_STEPS].join(", then ");
         let (before, begun) = (self.fakes_worked(), Instant::now());
         let (mut walls, mut ticks) = (Vec::new(), Vec::new());
         for task in 0..tasks {
