@@ -100,6 +100,7 @@ mod talk;
 mod task_bad_input;
 mod task_menu;
 mod task_questions;
+mod task_queue;
 mod tasks;
 mod tasks_said;
 mod tenants;

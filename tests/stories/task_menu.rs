@@ -15,7 +15,7 @@ on_each_platform!(
     a_task_is_made_where_nod_is_no_member,
     a_plan_that_cannot_be_used_repeats_no_words_of_the_message,
     a_message_without_words_is_no_task,
-    a_fourth_task_is_not_made_of_a_message,
+    a_fourth_task_is_queued_that_is_made_of_a_message,
 );
 
 /// The source of what Bo writes, as a marker names it.
@@ -196,7 +196,7 @@ async fn a_message_without_words_is_no_task(platform: Platform) {
     world.finish().await;
 }
 
-async fn a_fourth_task_is_not_made_of_a_message(platform: Platform) {
+async fn a_fourth_task_is_queued_that_is_made_of_a_message(platform: Platform) {
     let mut world = World::new_on(platform).await;
     for at in 1..=4 {
         let message = world.say("bo", "general", &format!("plan party {at}")).await;
@@ -206,9 +206,13 @@ async fn a_fourth_task_is_not_made_of_a_message(platform: Platform) {
         }
         let said = make_task(&mut world, "ana", "general", &message).await;
         assert_eq!(said.contains("I have begun a task."), at < 4, "{said}");
-        assert_eq!(said.contains("You have 3 tasks open already. Nothing was begun."), at == 4, "{said}");
+        assert_eq!(
+            said.contains("I have queued a task: it begins once another one of yours has ended."),
+            at == 4,
+            "{said}"
+        );
     }
-    assert_eq!(count_tasks(&world).await, 3);
+    assert_eq!(count_tasks(&world).await, 4);
     world.discard().await;
 }
 

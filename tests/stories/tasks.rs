@@ -21,7 +21,6 @@ on_each_platform!(
     what_is_no_wish_begins_nothing,
     a_task_typed_in_a_channel_is_done_in_the_direct_messages,
     open_tasks_are_listed,
-    a_person_has_three_open_tasks_at_most,
     a_step_that_failed_is_tried_again,
     a_step_that_failed_is_skipped,
     a_step_that_never_finishes_can_be_tried_again,
@@ -330,28 +329,6 @@ async fn open_tasks_are_listed(platform: Platform) {
     assert!(!said.contains("Plan the summer party") && said.contains("Stop 1"), "{said}");
     let others = world.run_command("bo", "dm:bo", "task").await;
     assert!(others.contains("You have no open task."), "{others}");
-    world.discard().await;
-}
-
-async fn a_person_has_three_open_tasks_at_most(platform: Platform) {
-    let mut world = World::new_on(platform).await;
-    world.connect_google("ana").await;
-    world.make_mail_address_known("bo").await;
-    for at in 1..=3 {
-        plan(&world, &["Tell Bo"]);
-        let mail = json!({ "to": ["Bo"], "subject": format!("Number {at}"), "body": "Hi Bo." });
-        world.model.will(Answer::tool("gmail_send_email", mail));
-        world.run_command("ana", "dm:ana", &format!("task tell Bo {at}")).await;
-    }
-    world.read_new("dm:ana");
-    let said = world.run_command("ana", "dm:ana", "task tell Bo 4").await;
-    assert!(
-        said.contains("You have 3 tasks open already. Nothing was begun.")
-            && said.contains("Tell Bo 3: step 1 of 1 waits for your nod"),
-        "{said}"
-    );
-    let said = world.run_command("ana", "dm:ana", "task").await;
-    assert!(said.contains("You can begin another once one of these 3 has ended."), "{said}");
     world.discard().await;
 }
 

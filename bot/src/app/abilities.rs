@@ -30,7 +30,7 @@ pub(super) fn abilities(
     let scoring_model = config.knowledge.scoring.then(|| model.clone());
     let knowledge = nod_knowledge::plug(embedder, store, web, scoring_model);
     let memory = nod_memory::ability::plug(model, vec![Arc::new(nod_feedback::Ratings)]);
-    let mut all = vec![memory, knowledge, nod_feedback::plug(), nod_tasks::plug()];
+    let mut all = vec![memory, knowledge, nod_feedback::plug(), nod_tasks::plug(config.tasks)];
     all.push(Box::new(|chat| {
         let (requests, accounts) =
             (nod_requests::listing::tools(&chat.pool), nod_accounts::listing::tools(&chat.pool));

@@ -23,6 +23,7 @@ use nod_accounts::connection::OrganisationAccountUsers;
 use nod_connectors::google::{Room, ServiceKey};
 use nod_connectors::llm::TierSettings;
 use nod_requests::policy::Policy;
+use nod_tasks::TaskLimits;
 use secrecy::SecretString;
 use url::Url;
 
@@ -55,6 +56,8 @@ pub struct Config {
     pub replies: Replies,
     /// `approvals.*`
     pub approvals: Approvals,
+    /// `tasks.*`
+    pub tasks: TaskLimits,
     /// `admin.*`
     pub admin: Admin,
     /// `reading.*`

@@ -11,6 +11,7 @@ use figment::value::Value;
 use nod_embeddings::EndpointSettings;
 use nod_inbox::Settings;
 use nod_requests::policy::{Policy, Terms};
+use nod_tasks::TaskLimits;
 use secrecy::SecretString;
 use url::Url;
 
@@ -18,8 +19,8 @@ use super::preset::Preset;
 use super::problem::Problem;
 use super::reader::ConfigReader;
 use super::value::{
-    BaseUrl, ConfigValue, DatabaseUrl, LogFilter, Rooms, SlackMode, Snowflakes, Temperature, WholeSeconds,
-    ZeroableDuration,
+    BaseUrl, ConfigValue, DatabaseUrl, LogFilter, Rooms, SlackMode, Snowflakes, Temperature, UpToTen,
+    WholeSeconds, ZeroableDuration,
 };
 use super::{
     Admin, Approvals, Config, Data, Database, Discord, Embeddings, Google, Knowledge, Llm, Log, Qdrant,
@@ -46,6 +47,7 @@ pub(super) fn read(reader: &mut ConfigReader, env: &Env) -> Config {
         reading: Reading { program: reader.maybe("reading.program") },
         replies: replies(reader),
         approvals: approvals(reader),
+        tasks: tasks(reader),
         admin: Admin {
             slack: reader.or_default("admin.slack", Vec::new()),
             discord: reader.or_default("admin.discord", Vec::new()),
@@ -258,6 +260,18 @@ fn approvals(reader: &mut ConfigReader) -> Approvals {
     let rules = policy::rules(file.as_deref(), &mut problems);
     reader.add_problems(problems);
     Approvals { policy: Policy { default_terms: usual, rules } }
+}
+
+fn tasks(reader: &mut ConfigReader) -> TaskLimits {
+    let usual = TaskLimits::default();
+    let answer_within = reader.maybe::<Duration>("tasks.answer_within");
+    TaskLimits {
+        open: reader.maybe("tasks.open").map_or(usual.open, |UpToTen(open)| open),
+        questions: reader.maybe("tasks.questions").map_or(usual.questions, |UpToTen(questions)| questions),
+        answer_within: answer_within
+            .and_then(|within| TimeDelta::from_std(within).ok())
+            .unwrap_or(usual.answer_within),
+    }
 }
 
 struct Origins(Vec<nod_web::Origin>);

@@ -127,6 +127,16 @@ impl ConfigValue for u32 {
     }
 }
 
+/// A number of what a person keeps an overview of.
+pub(super) struct UpToTen(pub(super) u32);
+
+impl ConfigValue for UpToTen {
+    const EXPECTED: &'static str = "a whole number from 1 to 10";
+    fn read(given: &Value) -> Option<Self> {
+        <u32 as ConfigValue>::read(given).filter(|number| *number <= 10).map(Self)
+    }
+}
+
 /// A model's sampling temperature.
 pub(super) struct Temperature(pub(super) f32);
 

@@ -271,10 +271,10 @@ pub enum ToolError {
         #[serde(alias = "unseen")]
         unreadable_calendars: Vec<String>,
     },
-    /// The person is asked, and what they pick or write is the result of the call. `message` says below the question how
-    /// it can be answered.
+    /// The person is asked, and what they pick or write until then is the result of the call. `message` says below the
+    /// question how it can be answered.
     #[error("the person has to answer first: {question}")]
-    Ask { question: String, choices: Vec<Choice>, message: Option<String> },
+    Ask { question: String, choices: Vec<Choice>, message: Option<String>, until: Timestamp },
     /// The person must connect their account or grant more scopes. `revoked` means that the provider withdrew a
     /// grant; `missing` lists the scopes needed, if known.
     #[error("{} isn't connected", provider.display_name())]

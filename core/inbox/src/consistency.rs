@@ -59,6 +59,11 @@ pub async fn find_inconsistencies(
                    and s.status in ('queued', 'running', 'waiting'))
                and not exists (select 1 from jobs j where j.tenant_id = $1 and j.lane_id = r.lane_id
                    and j.payload->>'run' = r.id::text)
+               and not (r.node = 'queued' and (
+                   exists (select 1 from runs o where o.tenant_id = $1 and o.person_id = r.person_id and o.workflow = 'task'
+                       and o.status in ('queued', 'running', 'waiting') and o.node <> 'queued')
+                   or exists (select 1 from jobs j where j.tenant_id = $1 and j.payload->>'work' = 'begin_queued'
+                       and j.payload->>'person' = r.person_id::text)))
          union all
          select 'effects to perform without a job in their lane', count(*) from effects e
              where e.tenant_id = $1 and e.status in ('planned', 'started')

@@ -284,6 +284,8 @@ pub struct NewWorkflowRun {
     pub workflow: &'static str,
     /// Its first node.
     pub node: &'static str,
+    /// Whether it waits for an event before that.
+    pub waits: bool,
     pub conversation: ConversationId,
     pub person: PersonId,
     pub trace: TraceId,
@@ -300,7 +302,8 @@ pub async fn begin(
     sqlx::query!(
         "insert into runs (tenant_id, id, conversation_id, lane_id, person_id, trace_id, workflow, status, node, state, version,
              first_turn, created_at, updated_at)
-         select $1, $2, $3, $2, $4, $5, $6, 'queued', $7, '{}', 0, 0, $8, $8 from enqueue($1, $2, $9, $8, $8)",
+         select $1, $2, $3, $2, $4, $5, $6, $10, $7, '{}', 0, 0, $8, $8
+         from (select case when $10 = 'queued' then enqueue($1, $2, $9, $8, $8) end) work",
         tenant.0,
         run.id.0,
         run.conversation.0,
@@ -309,7 +312,8 @@ pub async fn begin(
         run.workflow,
         run.node,
         now,
-        to_json(&work)? as _
+        to_json(&work)? as _,
+        if run.waits { "waiting" } else { "queued" }
     )
     .execute(conn)
     .await?;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::buttons::TaskButtons;
 use crate::command::Begin;
+use crate::context::{TaskContext, TaskLimits};
 use crate::home::OnHome;
 use crate::lookup;
 use crate::menu::FromMessage;
@@ -14,16 +15,19 @@ use nod_store::ability::Ability;
 
 /// Plugs in tasks.
 #[must_use]
-pub fn plug() -> Plug {
-    Box::new(|chat| Ability {
-        tools: lookup::tools(&chat.pool),
-        jobs: vec![Arc::new(TaskJobs(chat.clone()))],
-        buttons: vec![Arc::new(TaskButtons(chat.clone()))],
-        commands: vec![Arc::new(Begin(chat.clone()))],
-        menu: vec![Arc::new(FromMessage(chat.clone()))],
-        home: vec![Arc::new(OnHome)],
-        hooks: vec![Arc::new(ShowsSteps)],
-        workflows: vec![Arc::new(Tasks(chat.clone()))],
-        ..Ability::with_name("tasks")
+pub fn plug(limits: TaskLimits) -> Plug {
+    Box::new(move |chat| {
+        let core = TaskContext { chat: chat.clone(), limits };
+        Ability {
+            tools: lookup::tools(&chat.pool),
+            jobs: vec![Arc::new(TaskJobs(core.clone()))],
+            buttons: vec![Arc::new(TaskButtons(core.clone()))],
+            commands: vec![Arc::new(Begin(core.clone()))],
+            menu: vec![Arc::new(FromMessage(core.clone()))],
+            home: vec![Arc::new(OnHome)],
+            hooks: vec![Arc::new(ShowsSteps(core.clone()))],
+            workflows: vec![Arc::new(Tasks(core))],
+            ..Ability::with_name("tasks")
+        }
     })
 }

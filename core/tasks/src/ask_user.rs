@@ -7,17 +7,16 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::card::count;
+use crate::context::TaskContext;
 use crate::sql;
 use nod_contract::card::truncate;
 use nod_contract::scope::RunOrIngestion;
 use nod_contract::tool::{Choice, Reach, ReadTool, Tool, ToolContext, ToolError, ToolResult, ToolSpec};
-use nod_people::context::Chat;
 
 const MAX_QUESTION_CHARS: usize = 200;
 const MAX_OPTIONS: usize = 8;
 const MAX_OPTION_CHARS: usize = 60;
-/// The most questions of a task.
-const MAX_QUESTIONS: i64 = 5;
 
 #[derive(Deserialize)]
 struct Asked {
@@ -27,7 +26,7 @@ struct Asked {
 }
 
 /// Returns the tool `ask_user`.
-pub(crate) fn tool(chat: &Chat) -> Tool {
+pub(crate) fn tool(core: &TaskContext) -> Tool {
     let spec = ToolSpec {
         name: "ask_user",
         description: include_str!("../prompts/ask_user.md"),
@@ -48,12 +47,12 @@ pub(crate) fn tool(chat: &Chat) -> Tool {
         provider: None,
         status_text: "",
     };
-    Tool::Read(Arc::new(AskUser { spec, chat: chat.clone() }))
+    Tool::Read(Arc::new(AskUser { spec, core: core.clone() }))
 }
 
 struct AskUser {
     spec: ToolSpec,
-    chat: Chat,
+    core: TaskContext,
 }
 
 #[async_trait]
@@ -72,18 +71,21 @@ impl ReadTool for AskUser {
             return Err(ToolError::invalid("only a step of a task can ask"));
         };
         let asker = async {
-            let mut conn = self.chat.pool.acquire().await?;
+            let mut conn = self.core.pool.acquire().await?;
             sql::find_asker(&mut conn, cx.scope.tenant, run).await
         };
         let asker = asker.await.map_err(|error| ToolError::internal(error.to_string()))?;
         let Some(asker) = asker else { return Err(ToolError::invalid("only a step of a task can ask")) };
-        if asker.questions >= MAX_QUESTIONS {
+        let limits = self.core.limits;
+        if asker.questions >= i64::from(limits.questions) {
             return Err(ToolError::invalid(format!(
-                "this task has asked {MAX_QUESTIONS} questions, which is the most: go on with what is known, and say what is open"
+                "this task has asked {}, which is the most: go on with what is known, and say what is open",
+                count(usize::try_from(limits.questions).unwrap_or_default(), "question")
             )));
         }
         let how = asker.takes_replies.then(|| "Press a button, or reply to this message.".to_owned());
-        Err(ToolError::Ask { question, choices: choices(asked.options), message: how })
+        let until = cx.now + limits.answer_within;
+        Err(ToolError::Ask { question, choices: choices(asked.options), message: how, until })
     }
 }
 

@@ -4,15 +4,15 @@ use async_trait::async_trait;
 use sqlx::PgConnection;
 
 use crate::card::{AS_FILE, RUN_AGAIN, SHOW_DETAILS, SHOW_RAW, SKIP_STEP, TRY_STEP_AGAIN};
+use crate::context::TaskContext;
 use crate::failed_step::{self, Decided, Decision};
 use crate::{DELETED, command, details, sql};
 use nod_contract::card::Action;
 use nod_contract::chat::InteractionResponse;
 use nod_contract::ids::{DeliveryId, RunId};
-use nod_people::context::Chat;
 use nod_store::ability::{Asker, Buttons};
 
-pub(crate) struct TaskButtons(pub(crate) Chat);
+pub(crate) struct TaskButtons(pub(crate) TaskContext);
 
 #[async_trait]
 impl Buttons for TaskButtons {

@@ -1,7 +1,9 @@
 //! What people read of a task.
 
+use chrono::TimeDelta;
+
 use crate::plan::{TaskResult, UNPLANNED};
-use crate::{DELETED, StepStatus, Task, TaskStep};
+use crate::{DELETED, NewTask, StepStatus, Task, TaskStep};
 use nod_contract::card::{Action, Block, Button, Card, OnClick, Style, truncate};
 use nod_contract::ids::{DeliveryId, RunId, named_lane_id};
 use nod_contract::privacy::Audience;
@@ -24,6 +26,7 @@ const MAX_NAMED_CHARS: usize = 50;
 /// Where a task's run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
+    Queued,
     Planning,
     Working,
     WritingResult,
@@ -35,8 +38,14 @@ pub(crate) enum Phase {
 impl Phase {
     /// Whether it has not ended.
     pub(crate) fn is_open(self) -> bool {
-        matches!(self, Self::Planning | Self::Working | Self::WritingResult)
+        matches!(self, Self::Queued | Self::Planning | Self::Working | Self::WritingResult)
     }
+}
+
+/// Returns how many there are of something.
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
 }
 
 fn button(label: &str, style: Style, action: Action) -> Button {
@@ -55,15 +64,20 @@ pub(crate) fn show_button(label: &str, message: DeliveryId) -> Button {
 
 /// Says that a task was begun in the direct messages. Its title can be somebody else's words, so nothing in it is formatted.
 /// `is_cut` if only the beginning of a long message was read.
-pub(crate) fn begun_card(title: &str, is_cut: bool) -> Card {
-    let mut text = "I have begun a task. See our direct messages.".to_owned();
+pub(crate) fn begun_card(task: &NewTask, is_cut: bool) -> Card {
+    let mut text = match task.is_queued {
+        true => "I have queued a task: it begins once another one of yours has ended.",
+        false => "I have begun a task.",
+    }
+    .to_owned();
+    text.push_str(" See our direct messages.");
     if is_cut {
         text.push_str(&format!(
             " The message is long: I only read its first {} characters.",
             group_digits(MAX_WISH_CHARS)
         ));
     }
-    Card::from_markdown(text).with_block(Block::Fields(vec![("Task".to_owned(), title.to_owned())]))
+    Card::from_markdown(text).with_block(Block::Fields(vec![("Task".to_owned(), task.title.clone())]))
 }
 
 /// Draws the card that shows how far a task is. Where others read it too, what only its owner may read is left out.
@@ -103,9 +117,10 @@ pub(crate) fn progress(run: RunId, task: &Task, (owner, is_shared): (&str, bool)
 fn first_line(task: &Task, (owner, is_shared): (&str, bool), phase: Phase) -> String {
     let count = task.steps.len();
     let done = task.count_done();
-    let steps = if count == 1 { "1 step".to_owned() } else { format!("{count} steps") };
+    let steps = self::count(count, "step");
     let ended = if done < count { format!("{done} of {steps}") } else { steps.clone() };
     match phase {
+        Phase::Queued => format!("{owner}'s task · Queued until another one has ended"),
         Phase::Planning => format!("{owner}'s task · Planning…"),
         Phase::WritingResult => format!("{owner}'s task · {ended} done · Writing the result…"),
         Phase::Done => {
@@ -225,14 +240,17 @@ pub(crate) fn failed_step(
     run: RunId,
     task: &Task,
     step: &TaskStep,
-    notice: DeliveryId,
+    (notice, within): (DeliveryId, TimeDelta),
     reason: &str,
 ) -> Card {
     Card {
         title: Some(format!("Step {} did not work: {}", step.number, step.title)),
         body: vec![
             Block::Markdown(sentence(reason)),
-            Block::Note("If nobody decides within 72 hours, the rest of the task is skipped.".to_owned()),
+            Block::Note(format!(
+                "If nobody decides within {}, the rest of the task is skipped.",
+                hours(within)
+            )),
             Block::Note(format!("Asked by your task “{}” · run {}", short_title(task), run.short())),
         ],
         buttons: vec![
@@ -242,6 +260,15 @@ pub(crate) fn failed_step(
         ],
         ..Card::default()
     }
+}
+
+fn hours(time: TimeDelta) -> String {
+    let (number, unit) = match time.num_seconds() {
+        seconds if seconds % 3_600 == 0 => (seconds / 3_600, "hour"),
+        seconds if seconds % 60 == 0 => (seconds / 60, "minute"),
+        seconds => (seconds, "second"),
+    };
+    count(usize::try_from(number).unwrap_or_default(), unit)
 }
 
 /// Writes the line that reminds of that message.

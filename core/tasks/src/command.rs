@@ -3,16 +3,15 @@
 use async_trait::async_trait;
 use sqlx::PgConnection;
 
-use crate::about::About;
 use crate::card::{self, Phase};
-use crate::{DELETED, MAX_TITLE_CHARS, PLAN, TASK, Task, list, sql};
-use nod_contract::card::{Card, truncate};
+use crate::context::TaskContext;
+use crate::{DELETED, MAX_TITLE_CHARS, NewTask, PLAN, QUEUED, TASK, Task, list, queue, sql};
+use nod_contract::card::truncate;
 use nod_contract::chat::InteractionResponse;
 use nod_contract::clock::Timestamp;
 use nod_contract::command::{CommandOption, CommandSpec, Takes};
 use nod_contract::ids::{ConversationId, DeliveryId, PersonId, RunId, TenantId};
 use nod_contract::text::group_digits;
-use nod_people::context::Chat;
 use nod_people::delivery::{self, NewDelivery};
 use nod_people::{ability, people};
 use nod_store::ability::{Asker, Command};
@@ -22,7 +21,7 @@ use nod_store::workflow::{self, MAX_WISH_CHARS, NewWorkflowRun};
 use serde_json::json;
 
 /// `task compare the caterers in my mail` begins a task.
-pub(crate) struct Begin(pub(crate) Chat);
+pub(crate) struct Begin(pub(crate) TaskContext);
 
 #[async_trait]
 impl Command for Begin {
@@ -47,7 +46,7 @@ impl Command for Begin {
         let typed = syntax.format_with_option("task", "what", "…");
         if wish.is_empty() {
             let open = sql::list_open(conn, asker.tenant, asker.person).await?;
-            return Ok(InteractionResponse::Ephemeral(list::card(&open, &typed)));
+            return Ok(InteractionResponse::Ephemeral(list::card(&open, &typed, self.0.limits)));
         }
         let length = wish.chars().count();
         if length > MAX_WISH_CHARS {
@@ -56,10 +55,12 @@ impl Command for Begin {
                 "That is {length} characters long, and a task takes at most {most}. Say it in fewer words. Nothing was begun."
             ));
         }
-        if let Some(refusal) = refuse_another(conn, asker).await? {
-            return Ok(InteractionResponse::Ephemeral(refusal));
-        }
-        let new = NewTask { id: self.0.id(), title: title(wish), note: wish.to_owned(), about: None };
+        let is_queued = match queue::find_room(&self.0, conn, (asker.tenant, asker.person)).await? {
+            Ok(is_queued) => is_queued,
+            Err(refusal) => return Ok(InteractionResponse::Ephemeral(refusal)),
+        };
+        let (id, note) = (self.0.id(), wish.to_owned());
+        let new = NewTask { id, title: title(wish), note, about: None, is_queued };
         if asker.place.is_dm {
             let here = ability::find_or_create_conversation(&self.0, conn, asker, asker.thread()).await?;
             begin(&self.0, conn, (asker.tenant, here, asker.person), new, asker.now).await?;
@@ -67,20 +68,15 @@ impl Command for Begin {
         }
         // It works with their own mail, and Nod need not be a member of the channel.
         let private = ability::find_or_create_private_conversation(&self.0, conn, asker).await?;
-        let begun = card::begun_card(&new.title, false);
+        let begun = card::begun_card(&new, false);
         begin(&self.0, conn, (asker.tenant, private, asker.person), new, asker.now).await?;
         Ok(InteractionResponse::Ephemeral(begun))
     }
 }
 
-/// Returns why a person can begin no further task, if so.
-pub(crate) async fn refuse_another(conn: &mut PgConnection, asker: &Asker<'_>) -> sqlx::Result<Option<Card>> {
-    Ok(list::refusal(&sql::list_open(conn, asker.tenant, asker.person).await?))
-}
-
 /// Begins the same task as one that has ended, once, and where that one was.
 pub(crate) async fn begin_again(
-    core: &Chat,
+    core: &TaskContext,
     conn: &mut PgConnection,
     asker: &Asker<'_>,
     (ended, conversation): (RunId, ConversationId),
@@ -93,25 +89,17 @@ pub(crate) async fn begin_again(
             "I have begun it again already. Its own card is further down.",
         ));
     }
-    if let Some(refusal) = refuse_another(conn, asker).await? {
-        return Ok(InteractionResponse::Ephemeral(refusal));
-    }
+    let is_queued = match queue::find_room(core, conn, (asker.tenant, asker.person)).await? {
+        Ok(is_queued) => is_queued,
+        Err(refusal) => return Ok(InteractionResponse::Ephemeral(refusal)),
+    };
     let Task { title, note, about, .. } = sql::load(conn, asker.tenant, ended).await?;
     if note == DELETED {
         return Ok(InteractionResponse::ephemeral("The message that asked for this was deleted."));
     }
-    let new = NewTask { id, title, note, about };
+    let new = NewTask { id, title, note, about, is_queued };
     begin(core, conn, (asker.tenant, conversation, asker.person), new, asker.now).await?;
     Ok(InteractionResponse::Ack)
-}
-
-/// A task to begin.
-pub(crate) struct NewTask {
-    pub(crate) id: RunId,
-    pub(crate) title: String,
-    /// The wish, in the person's own words.
-    pub(crate) note: String,
-    pub(crate) about: Option<About>,
 }
 
 /// Returns a wish as a title.
@@ -124,13 +112,13 @@ pub(crate) fn title(wish: &str) -> String {
 
 /// Stores a task, its run and its card, in the transaction of what begins it.
 pub(crate) async fn begin(
-    core: &Chat,
+    core: &TaskContext,
     conn: &mut PgConnection,
     (tenant, conversation, person): (TenantId, ConversationId, PersonId),
     new: NewTask,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let NewTask { id, mut title, mut note, mut about } = new;
+    let NewTask { id, mut title, mut note, mut about, is_queued } = new;
     let venue = delivery::sql::load_location(conn, tenant, conversation).await?;
     let there = (venue.platform.as_str(), venue.workspace.as_str());
     let is_beginning_of_note = title == self::title(&note);
@@ -148,11 +136,18 @@ pub(crate) async fn begin(
         finished_at: None,
         steps: Vec::new(),
     };
-    let run = NewWorkflowRun { id, workflow: TASK, node: PLAN, conversation, person, trace: core.id() };
+    let node = if is_queued { QUEUED } else { PLAN };
+    let run =
+        NewWorkflowRun { id, workflow: TASK, node, waits: is_queued, conversation, person, trace: core.id() };
     workflow::begin(conn, tenant, &run, now).await?;
     let owner = people::sql::load(conn, tenant, person).await?;
     let owner = owner.as_ref().map_or("Somebody", |person| person.display_name());
-    let card = card::progress(id, &task, (owner, !venue.is_private_location()), Phase::Planning);
+    let card = card::progress(
+        id,
+        &task,
+        (owner, !venue.is_private_location()),
+        if is_queued { Phase::Queued } else { Phase::Planning },
+    );
     let delivery = NewDelivery {
         id: DeliveryId(task.card),
         conversation,
@@ -166,5 +161,8 @@ pub(crate) async fn begin(
     delivery::enqueue(conn, tenant, &venue, &delivery, now).await?;
     sql::insert(conn, tenant, id, (conversation, person), &task).await?;
     audit::insert_entry(conn, tenant, Some(person), "task.begun", id.0, None, &json!({}), now).await?;
-    Ok(())
+    match is_queued {
+        true => queue::enqueue(conn, tenant, person, now).await,
+        false => Ok(()),
+    }
 }

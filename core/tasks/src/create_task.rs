@@ -5,17 +5,19 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
+use crate::context::{Room, TaskContext};
 use crate::{TASK, list, sql};
 use nod_contract::tool::{
     FollowUp, Reach, ReadTool, Tool, ToolContext, ToolError, ToolOutput, ToolResult, ToolSpec,
 };
-use nod_people::context::Chat;
 
 /// What the person reads below the task's card.
 const BEGUN: &str = "I have begun a task. It goes on by itself; talk to me meanwhile.";
+/// The same if others have to end first.
+const QUEUED: &str = "I have queued a task. It begins by itself once another one of yours has ended.";
 
 /// Returns the tool `create_task`.
-pub(crate) fn tool(chat: &Chat) -> Tool {
+pub(crate) fn tool(core: &TaskContext) -> Tool {
     let spec = ToolSpec {
         name: "create_task",
         description: include_str!("../prompts/create_task.md"),
@@ -24,12 +26,12 @@ pub(crate) fn tool(chat: &Chat) -> Tool {
         provider: None,
         status_text: "Beginning a task",
     };
-    Tool::Read(Arc::new(CreateTask { spec, chat: chat.clone() }))
+    Tool::Read(Arc::new(CreateTask { spec, core: core.clone() }))
 }
 
 struct CreateTask {
     spec: ToolSpec,
-    chat: Chat,
+    core: TaskContext,
 }
 
 #[async_trait]
@@ -40,15 +42,20 @@ impl ReadTool for CreateTask {
 
     async fn call(&self, cx: &ToolContext, _: &Value) -> ToolResult {
         let open = async {
-            let mut conn = self.chat.pool.acquire().await?;
+            let mut conn = self.core.pool.acquire().await?;
             sql::list_open(&mut conn, cx.scope.tenant, cx.principal.person).await
         };
         let open = open.await.map_err(|error| ToolError::internal(error.to_string()))?;
-        if list::is_full(&open) {
-            let said = format!("{} A task has to end or be stopped first.", list::too_many());
-            return Ok(ToolOutput::trusted(json!({ "status": "not_begun", "why": said })).with_verbatim(said));
-        }
+        let (status, said) = match self.core.limits.room_beside(open.len()) {
+            Room::Now => ("begun", BEGUN),
+            Room::Later => ("queued", QUEUED),
+            Room::Never => {
+                let said = format!("{} One has to end or be stopped first.", list::too_many(&open));
+                let refused = json!({ "status": "not_begun", "why": said });
+                return Ok(ToolOutput::trusted(refused).with_verbatim(said));
+            }
+        };
         let work = FollowUp::Work { workflow: TASK.to_owned() };
-        Ok(ToolOutput::trusted(json!({ "status": "begun" })).with_verbatim(BEGUN).with_follow_up(work))
+        Ok(ToolOutput::trusted(json!({ "status": status })).with_verbatim(said).with_follow_up(work))
     }
 }

@@ -2,11 +2,11 @@
 
 use sqlx::PgConnection;
 
+use crate::context::TaskContext;
 use crate::notice::{self, sql};
 use crate::{StepStatus, progress};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, PersonId, TenantId};
-use nod_people::context::Chat;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 use nod_store::runs;
 use nod_store::workflow::{self, WorkflowEvent};
@@ -71,7 +71,7 @@ pub(crate) async fn decide(
 }
 
 /// Decides for a person who did not.
-pub(crate) async fn expire(core: &Chat, claim: &Claim, notice: DeliveryId) -> Result<(), WorkError> {
+pub(crate) async fn expire(core: &TaskContext, claim: &Claim, notice: DeliveryId) -> Result<(), WorkError> {
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
     decide(&mut tx, claim.tenant, notice, (Decision::Expired, None), core.now()).await?;

@@ -5,16 +5,13 @@ use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 
 use nod_contract::clock::Timestamp;
-use nod_contract::ids::{DeliveryId, TenantId};
+use nod_contract::ids::{DeliveryId, PersonId, TenantId};
 use nod_store::jobs::{Job, sql as jobs};
 
-/// How long a step that failed waits for a decision.
-pub(crate) const DECIDES_WITHIN: TimeDelta = TimeDelta::hours(72);
-
-/// How long before that its person is reminded.
+/// How long before nobody's decision counts its person is reminded.
 const REMINDS_BEFORE: TimeDelta = TimeDelta::hours(24);
 
-/// The jobs of tasks. Both are in the lane of the message that asks for a decision.
+/// The jobs of tasks. The first two are in the lane of the message that asks for a decision.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "work", rename_all = "snake_case")]
 pub(crate) enum TaskJob {
@@ -22,22 +19,27 @@ pub(crate) enum TaskJob {
     ExpireFailedStep { notice: DeliveryId },
     /// Reminds of a step that failed.
     RemindFailedStep { notice: DeliveryId },
+    /// Begins those of a person's queued tasks for which there is room.
+    BeginQueued { person: PersonId },
 }
 
 impl Job for TaskJob {
-    const KINDS: &'static [&'static str] = &["expire_failed_step", "remind_failed_step"];
+    const KINDS: &'static [&'static str] = &["expire_failed_step", "remind_failed_step", "begin_queued"];
 }
 
-/// Schedules what comes if nobody decides: a reminder, and that the task goes on without the step.
+/// Schedules what comes if nobody decides within that time: a reminder, if it is longer than a day, and that the task goes on
+/// without the step.
 pub(crate) async fn enqueue(
     conn: &mut PgConnection,
     tenant: TenantId,
-    notice: DeliveryId,
+    (notice, within): (DeliveryId, TimeDelta),
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let until = now + DECIDES_WITHIN;
-    let reminder = TaskJob::RemindFailedStep { notice };
-    jobs::enqueue(conn, tenant, notice.0, &reminder, until - REMINDS_BEFORE, now).await?;
+    let until = now + within;
+    if within > REMINDS_BEFORE {
+        let reminder = TaskJob::RemindFailedStep { notice };
+        jobs::enqueue(conn, tenant, notice.0, &reminder, until - REMINDS_BEFORE, now).await?;
+    }
     let expiry = TaskJob::ExpireFailedStep { notice };
     jobs::enqueue(conn, tenant, notice.0, &expiry, until, now).await
 }

@@ -7,6 +7,7 @@ mod ask_user;
 mod buttons;
 mod card;
 mod command;
+mod context;
 mod create_file;
 mod create_task;
 mod details;
@@ -20,11 +21,13 @@ mod menu;
 mod notice;
 mod plan;
 mod progress;
+mod queue;
 mod sql;
 mod worker;
 mod workflow;
 
 pub use ability::plug;
+pub use context::TaskLimits;
 pub use menu::TASK_ENTRY;
 
 use serde::{Deserialize, Serialize};
@@ -32,12 +35,15 @@ use uuid::Uuid;
 
 use crate::about::About;
 use nod_contract::clock::Timestamp;
+use nod_contract::ids::RunId;
 use nod_contract::model::Turn;
 use nod_contract::privacy::{Audience, Provenance};
 
 /// The name of the workflow.
 const TASK: &str = "task";
-/// Its first node: a model makes a plan.
+/// Waits until another task of its person has ended.
+const QUEUED: &str = "queued";
+/// A model makes a plan.
 const PLAN: &str = "plan";
 /// Waits for the step that is being done.
 const STEPS: &str = "steps";
@@ -47,8 +53,17 @@ const FINALISE: &str = "finalise";
 const DELETED: &str = "(deleted)";
 /// The longest title of a task or a step, in characters.
 const MAX_TITLE_CHARS: usize = 80;
-/// The most open tasks of a person.
-const MAX_OPEN_TASKS: i64 = 3;
+
+/// A task to begin.
+struct NewTask {
+    id: RunId,
+    title: String,
+    /// The wish, in the person's own words.
+    note: String,
+    about: Option<About>,
+    /// Whether it waits until another task of its person has ended.
+    is_queued: bool,
+}
 
 /// A task as its workflow and its card need it.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -2,8 +2,9 @@
 
 use uuid::Uuid;
 
-use crate::card::{show_button, stop_button};
-use crate::{FINALISE, MAX_OPEN_TASKS, PLAN};
+use crate::card::{count, show_button, stop_button};
+use crate::context::{Room, TaskLimits};
+use crate::{FINALISE, PLAN, QUEUED};
 use nod_contract::card::{Block, Card, Row};
 use nod_contract::ids::{DeliveryId, RunId};
 
@@ -26,14 +27,15 @@ pub(crate) struct OpenTask {
 }
 
 /// Lists open tasks, one a line. `typed` begins one.
-pub(crate) fn card(open: &[OpenTask], typed: &str) -> Card {
+pub(crate) fn card(open: &[OpenTask], typed: &str, limits: TaskLimits) -> Card {
     let begin = format!("Tell me what you want done: `{typed}`.");
     if open.is_empty() {
         return Card::from_markdown(format!("You have no open task. {begin}"));
     }
-    let begin = match is_full(open) {
-        true => format!("You can begin another once one of these {MAX_OPEN_TASKS} has ended."),
-        false => begin,
+    let begin = match limits.room_beside(open.len()) {
+        Room::Now => begin,
+        Room::Later => format!("{begin} It begins once one of these has ended."),
+        Room::Never => "There can be another once one of these has ended.".to_owned(),
     };
     open_tasks_card(open).with_block(Block::Markdown(begin))
 }
@@ -44,17 +46,13 @@ pub(crate) fn open_tasks_card(open: &[OpenTask]) -> Card {
 }
 
 /// Says why no further task can be begun.
-pub(crate) fn too_many() -> String {
-    format!("You have {MAX_OPEN_TASKS} tasks open already. Nothing was begun.")
+pub(crate) fn too_many(open: &[OpenTask]) -> String {
+    format!("You have {} open or queued already. Nothing was begun.", count(open.len(), "task"))
 }
 
-/// Says so, with the tasks; `None` if one can.
-pub(crate) fn refusal(open: &[OpenTask]) -> Option<Card> {
-    is_full(open).then(|| lines(open).fold(Card::from_markdown(too_many()), Card::with_block))
-}
-
-pub(crate) fn is_full(open: &[OpenTask]) -> bool {
-    i64::try_from(open.len()).is_ok_and(|count| count >= MAX_OPEN_TASKS)
+/// Says so, with the tasks.
+pub(crate) fn refusal(open: &[OpenTask]) -> Card {
+    lines(open).fold(Card::from_markdown(too_many(open)), Card::with_block)
 }
 
 /// A title can be the words of somebody else's message, so nothing in it is formatted.
@@ -70,6 +68,7 @@ fn lines(open: &[OpenTask]) -> impl Iterator<Item = Block> + '_ {
 pub(crate) fn describe_progress(task: &OpenTask) -> String {
     let step = task.step.map(|step| format!("step {step} of {}", task.steps));
     match (task.node.as_str(), step) {
+        (QUEUED, _) => "queued".to_owned(),
         (PLAN, _) => "planning".to_owned(),
         (FINALISE, _) => "writing the result".to_owned(),
         (_, None) => "between two steps".to_owned(),
@@ -106,6 +105,7 @@ mod tests {
                 asks,
             })
         };
+        assert_eq!(at("queued", None, None), "queued");
         assert_eq!(at("plan", None, None), "planning");
         assert_eq!(at("steps", Some(2), None), "step 2 of 4");
         assert_eq!(at("steps", Some(2), Some("approval")), "step 2 of 4 waits for your nod");

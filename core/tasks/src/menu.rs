@@ -4,15 +4,17 @@
 use async_trait::async_trait;
 use sqlx::PgConnection;
 
+use crate::NewTask;
 use crate::about::About;
 use crate::card;
-use crate::command::{self, NewTask};
+use crate::command;
+use crate::context::TaskContext;
+use crate::queue;
 use nod_contract::chat::InteractionResponse;
 use nod_contract::command::MenuEntrySpec;
 use nod_contract::privacy::Provenance;
 use nod_contract::text::group_digits;
 use nod_people::ability;
-use nod_people::context::Chat;
 use nod_store::ability::{Asker, MenuEntry, PickedMessage};
 use nod_store::workflow::MAX_WISH_CHARS;
 
@@ -25,7 +27,7 @@ pub const TASK_ENTRY: MenuEntrySpec = MenuEntrySpec {
 /// What whoever picks it is taken to say.
 const WISH: &str = "Do what this message asks for.";
 
-pub(crate) struct FromMessage(pub(crate) Chat);
+pub(crate) struct FromMessage(pub(crate) TaskContext);
 
 #[async_trait]
 impl MenuEntry for FromMessage {
@@ -45,9 +47,10 @@ impl MenuEntry for FromMessage {
                 "There's no text in that message, so nothing was begun.",
             ));
         }
-        if let Some(refusal) = command::refuse_another(conn, asker).await? {
-            return Ok(InteractionResponse::Ephemeral(refusal));
-        }
+        let is_queued = match queue::find_room(&self.0, conn, (asker.tenant, asker.person)).await? {
+            Ok(is_queued) => is_queued,
+            Err(refusal) => return Ok(InteractionResponse::Ephemeral(refusal)),
+        };
         let author = ability::load_author_name(conn, asker, picked).await?;
         let conversation = ability::find_or_create_private_conversation(&self.0, conn, asker).await?;
         let (text, is_cut) = shorten(text);
@@ -59,8 +62,9 @@ impl MenuEntry for FromMessage {
                 text,
                 provenance: Provenance::untrusted(ability::source_of_message(&author)),
             }),
+            is_queued,
         };
-        let begun = card::begun_card(&new.title, is_cut);
+        let begun = card::begun_card(&new, is_cut);
         let begins = (asker.tenant, conversation, asker.person);
         command::begin(&self.0, conn, begins, new, asker.now).await?;
         Ok(InteractionResponse::Ephemeral(begun))

@@ -7,7 +7,7 @@ use sqlx::types::{Json, Uuid};
 use crate::about::About;
 use crate::card::Phase;
 use crate::list::OpenTask;
-use crate::{DELETED, FINALISE, PLAN, StepAnswer, StepStatus, Task, TaskStep};
+use crate::{DELETED, FINALISE, PLAN, QUEUED, StepAnswer, StepStatus, Task, TaskStep};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, PersonId, RunId, TenantId};
 use nod_contract::privacy::{Audience, Provenance};
@@ -20,6 +20,8 @@ use nod_store::steps::audience_person_id;
 pub(crate) enum Rows {
     /// Nothing.
     Nothing,
+    /// Nothing but that its run has left the queue.
+    LeftQueue,
     /// The plan, and that its first step began.
     Planned { steps: Vec<TaskStep>, begun: RunId },
     /// What a step handed on, and which one began.
@@ -171,6 +173,7 @@ pub(crate) async fn load_shown(
         ("done", _) => Phase::Done,
         ("failed", _) => Phase::Failed,
         ("stopped", _) => Phase::Stopped,
+        (_, QUEUED) => Phase::Queued,
         (_, PLAN) => Phase::Planning,
         (_, FINALISE) => Phase::WritingResult,
         _ => Phase::Working,
@@ -210,6 +213,48 @@ pub(crate) async fn list_open(
     )
     .fetch_all(conn)
     .await
+}
+
+/// Returns the oldest queued tasks of a person, as many as can begin if this many are worked on at once.
+pub(crate) async fn list_next_queued(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    most: i64,
+) -> sqlx::Result<Vec<RunId>> {
+    let queued = sqlx::query_scalar!(
+        "select id from runs
+         where tenant_id = $1 and person_id = $2 and workflow = 'task' and status = 'waiting' and node = 'queued'
+         order by created_at, id limit greatest(0, $3 - (
+             select count(*) from runs o where o.tenant_id = $1 and o.person_id = $2 and o.workflow = 'task'
+                 and o.status in ('queued', 'running', 'waiting') and o.node <> 'queued'))",
+        tenant.0,
+        person.0,
+        most
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(queued.into_iter().map(RunId).collect())
+}
+
+/// Returns whose task has ended, if others of theirs are queued or, since they had this many, may be about to be.
+pub(crate) async fn find_person_with_queue(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    ended: RunId,
+    most: i64,
+) -> sqlx::Result<Option<PersonId>> {
+    let person = sqlx::query_scalar!(
+        "select t.person_id from tasks t
+         join runs o on o.tenant_id = t.tenant_id and o.person_id = t.person_id and o.workflow = 'task'
+             and o.status in ('queued', 'running', 'waiting')
+         where t.tenant_id = $1 and t.id = $2
+         group by t.person_id having count(*) >= $3::bigint - 1 or bool_or(o.node = 'queued')",
+        tenant.0,
+        ended.0,
+        most
+    );
+    Ok(person.fetch_optional(conn).await?.map(PersonId))
 }
 
 /// A task that has ended.
@@ -298,6 +343,7 @@ pub(crate) async fn write(
 ) -> sqlx::Result<bool> {
     match rows {
         Rows::Nothing => return Ok(false),
+        Rows::LeftQueue => {}
         Rows::Planned { steps, begun } => insert_steps(conn, tenant, task, steps, *begun, now).await?,
         Rows::StepEnded { number, step, begun } => {
             sqlx::query!(

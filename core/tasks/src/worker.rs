@@ -3,15 +3,15 @@
 use async_trait::async_trait;
 use sqlx::PgConnection;
 
+use crate::context::TaskContext;
 use crate::job::TaskJob;
-use crate::{failed_step, notice, progress, sql};
+use crate::{failed_step, notice, progress, queue, sql};
 use nod_contract::clock::Timestamp;
-use nod_people::context::Chat;
 use nod_store::hooks::{Hook, StepMoved, WorkflowStopped};
 use nod_store::jobs::{Claim, Job, JobHandler, WorkError};
 
 /// Shows that a step goes on or waits, and that a task was stopped.
-pub(crate) struct ShowsSteps;
+pub(crate) struct ShowsSteps(pub(crate) TaskContext);
 
 #[async_trait]
 impl Hook for ShowsSteps {
@@ -35,12 +35,13 @@ impl Hook for ShowsSteps {
     ) -> sqlx::Result<()> {
         if sql::stop(conn, tenant, run, is_deleted, now).await? {
             progress::show(conn, tenant, run, now).await?;
+            queue::enqueue_after(&self.0, conn, (tenant, run), now).await?;
         }
         Ok(())
     }
 }
 
-pub(crate) struct TaskJobs(pub(crate) Chat);
+pub(crate) struct TaskJobs(pub(crate) TaskContext);
 
 #[async_trait]
 impl JobHandler for TaskJobs {
@@ -51,6 +52,7 @@ impl JobHandler for TaskJobs {
     async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
         match claim.job()? {
             TaskJob::ExpireFailedStep { notice } => failed_step::expire(&self.0, claim, notice).await,
+            TaskJob::BeginQueued { person } => queue::begin(&self.0, claim, person).await,
             TaskJob::RemindFailedStep { notice } => notice::remind(&self.0, claim, notice).await,
         }
     }

@@ -3,17 +3,18 @@
 use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
+use chrono::TimeDelta;
 use serde::Deserialize;
 use serde_json::Value;
 use sqlx::PgConnection;
 
-use crate::command::NewTask;
+use crate::context::TaskContext;
 use crate::finish_step::{self, Handover};
 use crate::plan::{self, Plan, TaskResult};
 use crate::sql::{self, Rows};
 use crate::{
-    FINALISE, PLAN, STEPS, StepAnswer, StepStatus, TASK, Task, TaskStep, ask_user, card, command,
-    create_file, create_task, job, progress,
+    FINALISE, NewTask, PLAN, QUEUED, STEPS, StepAnswer, StepStatus, TASK, Task, TaskStep, ask_user, card,
+    command, create_file, create_task, job, progress, queue,
 };
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, RunId};
@@ -22,7 +23,6 @@ use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::prompt::{PromptText, SystemPrompt};
 use nod_contract::text::fence_untrusted;
 use nod_contract::tool::Tool;
-use nod_people::context::Chat;
 use nod_store::jobs::WorkError;
 use nod_store::workflow::{
     self, Acted, GaveUp, Goal, NewStep, Next, StepOutcome, StepResult, Transition, Want, WorkRequest,
@@ -41,7 +41,7 @@ const MAX_ANSWERS: usize = 2;
 const OUTPUT_HEAD: usize = 8_000;
 const OUTPUT_TAIL: usize = 4_000;
 
-pub(crate) struct Tasks(pub(crate) Chat);
+pub(crate) struct Tasks(pub(crate) TaskContext);
 
 #[async_trait]
 impl Workflow for Tasks {
@@ -50,7 +50,7 @@ impl Workflow for Tasks {
     }
 
     fn edges(&self) -> &'static [(&'static str, &'static [&'static str])] {
-        &[(PLAN, &[STEPS]), (STEPS, &[STEPS, FINALISE]), (FINALISE, &[])]
+        &[(QUEUED, &[PLAN]), (PLAN, &[STEPS]), (STEPS, &[STEPS, FINALISE]), (FINALISE, &[])]
     }
 
     fn goal(&self) -> Goal {
@@ -76,7 +76,10 @@ impl Workflow for Tasks {
         if sql::exists(conn, tenant, id).await? {
             return Ok(());
         }
-        let new = NewTask { id, title: command::title(words), note: words.to_owned(), about: None };
+        // Whether there can be one was asked before; what was told then is done.
+        let is_queued = queue::find_room(&self.0, conn, (tenant, person)).await?.unwrap_or(true);
+        let note = words.to_owned();
+        let new = NewTask { id, title: command::title(words), note, about: None, is_queued };
         command::begin(&self.0, conn, (tenant, conversation, person), new, now).await
     }
 
@@ -98,9 +101,10 @@ impl Workflow for Tasks {
     ) -> Result<Transition, WorkError> {
         let task = Task::deserialize(loaded)?;
         Ok(match (run.node.as_str(), event) {
+            (QUEUED, _) => leave_queue(),
             (PLAN, _) => make_plan(run, &task, cx).await,
             (STEPS, Some(WorkflowEvent::StepEnded { step, outcome })) => {
-                take_outcome(run, &task, *step, outcome, cx)
+                take_outcome(run, &task, (*step, outcome), self.0.limits.answer_within, cx)
             }
             (STEPS, Some(WorkflowEvent::RowsChanged) | None) => go_on(&task, cx),
             (FINALISE, _) => write_result(run, &task, cx).await,
@@ -130,12 +134,27 @@ impl Workflow for Tasks {
         let rows = Rows::deserialize(rows).map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
         let has_changed = sql::write(conn, run.tenant, run.id, &rows, now).await?;
         if let Rows::StepFailed { notice, .. } = rows {
-            job::enqueue(conn, run.tenant, notice, now).await?;
+            job::enqueue(conn, run.tenant, (notice, self.0.limits.answer_within), now).await?;
         }
-        match has_changed {
-            true => progress::show(conn, run.tenant, run.id, now).await,
-            false => Ok(()),
+        if has_changed {
+            progress::show(conn, run.tenant, run.id, now).await?;
         }
+        match rows {
+            Rows::Finished { .. } | Rows::GaveUp => {
+                queue::enqueue_after(&self.0, conn, (run.tenant, run.id), now).await
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Begins a task that was queued.
+fn leave_queue() -> Transition {
+    Transition {
+        wants: Vec::new(),
+        rows: to_value(&Rows::LeftQueue),
+        next: Next::Go(PLAN),
+        audience: Audience::Channel,
     }
 }
 
@@ -168,8 +187,8 @@ async fn make_plan(run: &WorkflowRun, task: &Task, cx: &WorkflowContext<'_>) -> 
 fn take_outcome(
     run: &WorkflowRun,
     task: &Task,
-    ended: RunId,
-    outcome: &StepOutcome,
+    (ended, outcome): (RunId, &StepOutcome),
+    answer_within: TimeDelta,
     cx: &WorkflowContext<'_>,
 ) -> Transition {
     let is_ended = |step: &&TaskStep| step.run == Some(ended.0) && step.status == StepStatus::Running;
@@ -182,7 +201,7 @@ fn take_outcome(
         StepResult::Said(words) => Handover::from_words(words),
         StepResult::Failed(reason) => {
             let notice = DeliveryId(cx.ids.next());
-            let card = card::failed_step(run.id, task, step, notice, reason);
+            let card = card::failed_step(run.id, task, step, (notice, answer_within), reason);
             return Transition {
                 wants: vec![Want::Ask { id: notice, card, audience: outcome.audience }],
                 rows: to_value(&Rows::StepFailed {

@@ -326,11 +326,11 @@ pub(super) fn park_for_person(
                 choices: choices.clone(),
                 message: why.clone(),
                 vote: None,
-                takes_words: false,
+                words_until: None,
             });
             Some(WaitReason::Question(question))
         }
-        ToolError::Ask { question: words, choices, message } => {
+        ToolError::Ask { question: words, choices, message, until } => {
             let question = cx.ids.next().into();
             emits.push(NodeOutput::Question {
                 question,
@@ -339,7 +339,7 @@ pub(super) fn park_for_person(
                 choices: choices.clone(),
                 message: message.clone(),
                 vote: None,
-                takes_words: true,
+                words_until: Some(*until),
             });
             Some(WaitReason::Answer(question))
         }
@@ -356,7 +356,7 @@ pub(super) fn park_for_person(
                     voters: voters.clone(),
                     unreadable_calendars: unseen.clone(),
                 }),
-                takes_words: false,
+                words_until: None,
             });
             Some(WaitReason::Question(question))
         }

@@ -112,8 +112,8 @@ pub(crate) enum NodeOutput {
         choices: Vec<Choice>,
         message: Option<String>,
         vote: Option<VoteProposal>,
-        /// Whether the answer is the result of the call, and can be given in words.
-        takes_words: bool,
+        /// Until when it can be answered, if the answer is the result of the call and can be given in words.
+        words_until: Option<Timestamp>,
     },
     /// A draft was created or changed, and is shown.
     DraftUpdate(Box<OpenDraft>),

@@ -487,7 +487,7 @@ impl<'a> Commit<'a> {
         emit: &NodeOutput,
         now: Timestamp,
     ) -> Result<(), WorkError> {
-        let NodeOutput::Question { question: id, call_id, name, choices, message: why, vote, takes_words } =
+        let NodeOutput::Question { question: id, call_id, name, choices, message: why, vote, words_until } =
             emit
         else {
             return Err("this asks nothing".into());
@@ -506,8 +506,8 @@ impl<'a> Commit<'a> {
             is_vote_open: false,
             status: "pending".to_owned(),
             answer: None,
-            takes_words: *takes_words,
-            expires_at: now + question::lifetime(*takes_words),
+            takes_words: words_until.is_some(),
+            expires_at: words_until.unwrap_or(now + question::LIFETIME),
             delivery: self.core.id(),
         };
         let voters = question::vote::load_eligible_voters(conn, tenant, &new, self.venue).await?;

@@ -38,10 +38,8 @@ const MAX_ANSWER_CHARS: usize = 1_000;
 /// How much of it the closed question shows, in characters.
 const MAX_SHOWN_CHARS: usize = 80;
 
-/// Returns how long a question waits. Work that goes on by itself can wait longer than an answer.
-pub fn lifetime(takes_words: bool) -> TimeDelta {
-    if takes_words { TimeDelta::hours(72) } else { TimeDelta::hours(24) }
-}
+/// How long a question of a turn waits. Work that goes on by itself can wait longer.
+pub const LIFETIME: TimeDelta = TimeDelta::hours(24);
 
 /// Renders the card that asks which person a name means, which of several times to take, or what work needs to know.
 pub fn card(question: &sql::Question, voters: &[Voter]) -> Card {

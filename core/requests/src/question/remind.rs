@@ -17,18 +17,19 @@ use nod_when::when::local_time;
 /// How long before the question lapses.
 const BEFORE_EXPIRY: TimeDelta = TimeDelta::hours(24);
 
-/// Plans it in the question's own lane, and so before the expiry.
+/// Plans it in the question's own lane, and so before the expiry; not for a question that lapses within a day.
 pub async fn plan(
     conn: &mut PgConnection,
     tenant: TenantId,
     question: &sql::Question,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    if !question.takes_words {
+    let at = question.expires_at - BEFORE_EXPIRY;
+    if !question.takes_words || at <= now {
         return Ok(());
     }
     let work = RequestJob::RemindQuestion { question: question.id };
-    jobs::enqueue(conn, tenant, question.id.0, &work, question.expires_at - BEFORE_EXPIRY, now).await
+    jobs::enqueue(conn, tenant, question.id.0, &work, at, now).await
 }
 
 /// Reminds, unless the question was answered meanwhile. The message and the end of the job are one commit.
