@@ -21,6 +21,8 @@ on_each_platform!(
     an_address_that_a_step_proposed_does_not,
     a_task_asks_five_questions_at_most,
     the_text_of_a_button_can_be_typed,
+    a_label_is_typed_in_any_case_and_without_its_dot,
+    a_yes_is_for_nothing_while_a_task_asks_something_that_it_answers,
     who_is_asked_in_a_channel_is_told_who_reads_the_answer,
     a_question_puts_no_words_into_its_answer,
     a_stop_in_reply_to_a_question_stops_its_task_alone,
@@ -396,4 +398,50 @@ async fn what_a_step_that_failed_was_told_is_known_to_the_next(platform: Platfor
     assert!(heard.contains(r"Step 1 asked: Which address?\nThe person answered: zoe@x.test"), "{heard}");
     assert!(world.read_new("dm:ana").contains("# Partly done: Ask me for an address, then write there"));
     world.finish().await;
+}
+
+async fn a_label_is_typed_in_any_case_and_without_its_dot(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    plan(&world, &["Ask for the place"]);
+    let ask = json!({ "question": "Which place?", "options": ["Café Élysée", "At home."] });
+    world.model.will(Answer::tool("ask_user", ask.clone()));
+    world.model.will(Answer::tool("ask_user", ask));
+    world.run_command("ana", "dm:ana", "task plan the party").await;
+    world.read_new("dm:ana");
+    world.say("ana", "dm:ana", "CAFÉ ÉLYSÉE").await;
+    assert!(world.read_new("dm:ana").contains("Which place? → Café Élysée"));
+    world.model.will(finish("At home.", "It is at home."));
+    result(&world, "At home.", "It is at home.");
+    world.say("ana", "dm:ana", "at home").await;
+    let said = world.read_new("dm:ana");
+    assert!(said.contains("Which place? → At home."), "{said}");
+    let heard = world.model.all_requests().last().unwrap().to_string();
+    assert!(heard.contains(r"Step 1 asked: Which place?\nThe person answered: At home."));
+    world.finish().await;
+}
+
+/// It could be for the mail or for the task.
+async fn a_yes_is_for_nothing_while_a_task_asks_something_that_it_answers(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    plan(&world, &["Ask"]);
+    world
+        .model
+        .will(Answer::tool("ask_user", json!({ "question": "Shall I go on?", "options": ["Yes", "No"] })));
+    world.run_command("ana", "dm:ana", "task plan the party").await;
+    let mail = json!({ "to": ["Bo"], "subject": "Party", "body": "Hi Bo." });
+    world.script_model("tool", [Answer::tool("gmail_send_email", mail), Answer::text("Please look.")]);
+    world.say("ana", "dm:ana", "mail Bo about the party").await;
+    world.read_new("dm:ana");
+    world.say("ana", "dm:ana", "yes").await;
+    let said = world.read_new("dm:ana");
+    assert!(
+        said.contains(
+            "A task of yours asks something here too, and your yes may be for that. Please use the buttons."
+        ),
+        "{said}"
+    );
+    assert!(world.google.list_sent("ana@acme.test").is_empty());
+    world.discard().await;
 }

@@ -475,10 +475,13 @@ pub(crate) async fn update_moved(conn: &mut PgConnection, moved: &StepMoved) -> 
     // Several calls of one kind are one activity.
     activity.dedup();
     let done = sqlx::query!(
-        "update task_steps set waits_for = $4,
-             activity = activity || case when activity[cardinality(activity)] = ($5::text[])[1] then ($5::text[])[2:] else $5 end
-         where tenant_id = $1 and task_id = $2 and run_id = $3 and status = 'running'
-           and (waits_for is distinct from $4 or (case when activity[cardinality(activity)] = ($5::text[])[1] then ($5::text[])[2:] else $5::text[] end) <> '{}')",
+        "with step as (
+             select number, waits_for, case when activity[cardinality(activity)] = ($5::text[])[1] then ($5::text[])[2:]
+                 else $5::text[] end as further
+             from task_steps where tenant_id = $1 and task_id = $2 and run_id = $3 and status = 'running' for update)
+         update task_steps s set waits_for = $4, activity = s.activity || step.further from step
+         where s.tenant_id = $1 and s.task_id = $2 and s.number = step.number
+           and (step.waits_for is distinct from $4 or step.further <> '{}')",
         moved.tenant.0,
         moved.run.0,
         moved.step.0,

@@ -251,15 +251,18 @@ async fn write_result(run: &WorkflowRun, task: &Task, cx: &WorkflowContext<'_>) 
         return fail(run, task, Rows::GaveUp, "every step was skipped".to_owned());
     }
     let marker = RunId(cx.ids.next()).short();
-    let outputs: Vec<String> =
-        task.steps.iter().filter_map(|step| handed_on(step, usize::MAX, &marker)).collect();
+    let told = |step: &TaskStep| {
+        let answered = answered(step).map(|text| fence(text, &step.provenance, &marker));
+        [answered, handed_on(step, None, &marker)]
+    };
+    let told: Vec<String> = task.steps.iter().flat_map(told).flatten().collect();
     let ask = CompletionRequest {
         tier: Tier::Reasoner,
         system: SystemPrompt::new(Arc::clone(&RESULT_RULES), person_lines(run, cx)),
         turns: [Turn::Human { text: task.note.clone() }]
             .into_iter()
             .chain(task.about_turn(&marker))
-            .chain([Turn::System { text: outputs.join("\n\n") }])
+            .chain([Turn::System { text: told.join("\n\n") }])
             .collect(),
         tools: Vec::new(),
         response_schema: Some(plan::result_schema()),
@@ -426,15 +429,10 @@ fn begin_step(task: &Task, steps: &[TaskStep], step: &TaskStep, id: RunId) -> Ne
     let known = steps.iter().filter(|other| other.output.is_some() || !other.answers.is_empty());
     let provenance = known.clone().fold(task.provenance(), |all, step| all.merge(step.provenance.clone()));
     let audience = known.clone().fold(Audience::Channel, |audience, step| audience.narrow(step.audience));
-    let share = needed.len().max(1);
+    let share = Some(needed.len().max(1));
     let mut text = format!("The plan:\n\n{}", card::plan_lines(steps, Some(step.number)));
-    for other in known.clone() {
-        for StepAnswer { question, answer, .. } in &other.answers {
-            text.push_str(&format!(
-                "\n\nStep {} asked: {question}\nThe person answered: {answer}",
-                other.number
-            ));
-        }
+    for answered in known.clone().filter_map(answered) {
+        text.push_str(&format!("\n\n{answered}"));
     }
     let mut own = format!("\n\nYour step: {}. {}", step.number, step.title);
     if !step.detail.is_empty() {
@@ -446,9 +444,7 @@ fn begin_step(task: &Task, steps: &[TaskStep], step: &TaskStep, id: RunId) -> Ne
         text.push_str(&own);
         own = format!("\n\nDo step {} of the plan.", step.number);
     }
-    if let Provenance::Untrusted(_) = &provenance {
-        text = fence_untrusted(&text, &provenance.sources(), &marker);
-    }
+    text = fence(text, &provenance, &marker);
     text.push_str(&own);
     for other in needed {
         if let Some(output) = handed_on(other, share, &marker) {
@@ -466,23 +462,37 @@ fn begin_step(task: &Task, steps: &[TaskStep], step: &TaskStep, id: RunId) -> Ne
     NewStep { id, label, words: task.note.clone(), typed_answers, told, audience, provenance }
 }
 
-/// Returns what a step handed on, for a model; where `share` steps are told, each has its part of the room.
-fn handed_on(step: &TaskStep, share: usize, marker: &str) -> Option<String> {
+/// Returns what a step asked its person and what they answered, for a model.
+fn answered(step: &TaskStep) -> Option<String> {
+    let line = |StepAnswer { question, answer, .. }: &StepAnswer| {
+        format!("Step {} asked: {question}\nThe person answered: {answer}", step.number)
+    };
+    let lines: Vec<String> = step.answers.iter().map(line).collect();
+    (!lines.is_empty()).then(|| lines.join("\n\n"))
+}
+
+/// Returns what a step handed on, for a model: all of it, or where so many steps are told, its part of the room.
+fn handed_on(step: &TaskStep, share: Option<usize>, marker: &str) -> Option<String> {
     let output = step.output.as_deref().filter(|output| !output.trim().is_empty())?;
     let output = match share {
-        usize::MAX => output.to_owned(),
-        share => cut_middle(output, OUTPUT_HEAD / share, OUTPUT_TAIL / share),
+        None => output.to_owned(),
+        Some(share) => cut_middle(output, OUTPUT_HEAD / share, OUTPUT_TAIL / share),
     };
-    let output = match &step.provenance {
-        Provenance::Trusted => output,
-        Provenance::Untrusted(_) => fence_untrusted(&output, &step.provenance.sources(), marker),
-    };
+    let output = fence(output, &step.provenance, marker);
     let mark = match step.status {
         StepStatus::Incomplete => ", which may not be complete,",
         StepStatus::NotDone => ", which was not done,",
         _ => "",
     };
     Some(format!("Step {}{mark} handed on:\n{output}", step.number))
+}
+
+/// Marks a text as one that is not to be followed, if other people's words may be in it.
+fn fence(text: String, provenance: &Provenance, marker: &str) -> String {
+    match provenance {
+        Provenance::Trusted => text,
+        Provenance::Untrusted(_) => fence_untrusted(&text, &provenance.sources(), marker),
+    }
 }
 
 fn cut_middle(text: &str, head: usize, tail: usize) -> String {

@@ -2,6 +2,7 @@
 
 use sqlx::PgConnection;
 
+use super::sql::PossibleAnswer;
 use super::{InboundContext, Reached, sql};
 use nod_agent::rows;
 use nod_agent::rows::{NewMessage, NewRun};
@@ -18,9 +19,6 @@ use nod_requests::question::Reply;
 use nod_requests::{approval, question};
 use nod_store::ability::AddressedMessage;
 use nod_store::store;
-
-/// The longest label of a button that can be typed instead, in characters.
-const MAX_LABEL_CHARS: usize = 60;
 
 /// A message as it arrived.
 pub(super) struct MessageEvent<'a> {
@@ -59,13 +57,12 @@ pub(super) async fn accept(
 /// Returns whether the message is stored now.
 async fn accept_unknown(arrival: &InboundContext<'_>, words: &MessageEvent<'_>) -> sqlx::Result<bool> {
     let MessageEvent { place, message, text, addressing: addressed, attachments: files, answers } = *words;
-    let label = likely_answer(words);
     let mut conn = arrival.core.door.acquire().await?;
     let (mut tx, known) = if addressed == Addressing::Unaddressed {
         // Most messages are not for Nod: acknowledged and not stored. Their keys stay unused, because a second event for
         // the same message may be addressed.
         let known =
-            sql::find_known(&mut conn, arrival.tenant, arrival.inbound, place, (None, label.as_deref()))
+            sql::find_known(&mut conn, arrival.tenant, arrival.inbound, place, PossibleAnswer::default())
                 .await?;
         let unheard = known.followed_conversation.is_none() || known.mention_only;
         if known.is_duplicate || unheard {
@@ -79,7 +76,7 @@ async fn accept_unknown(arrival: &InboundContext<'_>, words: &MessageEvent<'_>) 
             arrival.tenant,
             arrival.inbound,
             place,
-            (words.replied_to(), label.as_deref()),
+            PossibleAnswer { replied_to: words.replied_to(), label: likely_answer(words) },
         )
         .await?;
         if known.is_duplicate {
@@ -239,11 +236,10 @@ async fn set_thread_title(
 /// Returns what is said to Nod alone as the label of a button that answers a question, if it can be one. A "yes", a "no" and
 /// a "stop" can mean anything that waits, and a reply or a file something else.
 fn likely_answer(words: &MessageEvent<'_>) -> Option<String> {
-    let said = words.text.trim().trim_end_matches(['!', '.']).to_lowercase();
-    let is_short = (1..=MAX_LABEL_CHARS).contains(&said.chars().count());
+    let said = question::normalize_label(words.text);
     let is_for_anything = is_stop_phrase(words.text) || approval::is_yes(words.text) || said == "no";
     let is_plain = words.place.is_dm && words.answers.is_none() && words.attachments.is_empty();
-    (is_plain && is_short && !is_for_anything).then_some(said)
+    (is_plain && !is_for_anything).then_some(said)
 }
 
 /// Returns whether the text is the word "stop", as on the button.

@@ -1,13 +1,17 @@
 //! Rows of inbounds.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 use sqlx::PgConnection;
+use sqlx::types::{Json, Uuid};
 
 use nod_contract::chat::{ChannelRef, Inbound};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, PersonId, QuestionId, TenantId};
 use nod_people::delivery::sql::FOLLOW_MENTIONS_ONLY;
 pub(super) use nod_people::delivery::sql::mark_overheard;
+use nod_requests::question;
 
 /// What is stored about a message before it is taken in.
 pub(super) struct InboundLookup {
@@ -23,13 +27,22 @@ pub(super) struct InboundLookup {
     pub(super) question: Option<QuestionId>,
 }
 
+/// What of a message can be the answer to a question of a task.
+#[derive(Default)]
+pub(super) struct PossibleAnswer<'a> {
+    /// The message that it replies to.
+    pub(super) replied_to: Option<&'a str>,
+    /// What it says, as [`question::normalize_label`] writes it, if that can be one of the likely answers.
+    pub(super) label: Option<String>,
+}
+
 /// Reads without a lock, because most messages are not for Nod or arrived before.
 pub(super) async fn find_known(
     conn: &mut PgConnection,
     tenant: TenantId,
     inbound: &Inbound,
     place: &ChannelRef,
-    (replied_to, label): (Option<&str>, Option<&str>),
+    answer: PossibleAnswer<'_>,
 ) -> sqlx::Result<InboundLookup> {
     let known = sqlx::query!(
         r#"select exists (
@@ -45,22 +58,21 @@ pub(super) async fn find_known(
                  where tenant_id = $1 and platform = $2 and workspace = $3 and user_ref = $6) as person, (
                  select ch.follow_mode from channels ch
                  where ch.tenant_id = $1 and ch.platform = $2 and ch.workspace = $3
-                   and ch.channel_ref = $4) as follow_mode, coalesce((
+                   and ch.channel_ref = $4) as follow_mode, (
                  select q.id from questions q
                  join identities i on i.tenant_id = q.tenant_id and i.person_id = q.person_id
                  join deliveries d on d.tenant_id = q.tenant_id and d.id = q.delivery_id
                  where $8::text is not null and q.tenant_id = $1 and q.status = 'pending' and q.takes_words
                    and i.platform = $2 and i.workspace = $3 and i.user_ref = $6 and d.platform = $2
-                   and d.posted_message->>'channel' = $4 and d.posted_message->>'message' = $8 limit 1), (
-                 select case when count(*) = 1 then min(q.id::text)::uuid end from questions q
+                   and d.posted_message->>'channel' = $4 and d.posted_message->>'message' = $8 limit 1) as replied_to, (
+                 select jsonb_object_agg(q.id, jsonb_path_query_array(q.choices, '$[*].label')) from questions q
                  join identities i on i.tenant_id = q.tenant_id and i.person_id = q.person_id
                  join deliveries d on d.tenant_id = q.tenant_id and d.id = q.delivery_id
                  join conversations c on c.tenant_id = q.tenant_id and c.id = q.conversation_id
-                 where $9::text is not null and q.tenant_id = $1 and q.status = 'pending' and q.takes_words
+                 where $9 and q.tenant_id = $1 and q.status = 'pending' and q.takes_words
                    and i.platform = $2 and i.workspace = $3 and i.user_ref = $6 and d.platform = $2
-                   and d.posted_message->>'channel' = $4 and ($10 or c.thread_ref = $5)
-                   and exists (
-                     select 1 from jsonb_array_elements(q.choices) choice where lower(choice->>'label') = $9))) as question"#,
+                   and d.posted_message->>'channel' = $4 and ($10 or c.thread_ref = $5))
+                   as "labels: Json<BTreeMap<Uuid, Vec<String>>>""#,
         tenant.0,
         inbound.platform,
         inbound.workspace,
@@ -68,18 +80,24 @@ pub(super) async fn find_known(
         place.thread.as_deref().unwrap_or_default(),
         inbound.author.user,
         inbound.dedup_key,
-        replied_to,
-        label,
+        answer.replied_to,
+        answer.label.is_some(),
         place.thread.is_none()
     )
     .fetch_one(conn)
     .await?;
+    let has_label = |labels: &Vec<String>| {
+        labels.iter().any(|label| answer.label.as_ref() == Some(&question::normalize_label(label)))
+    };
+    let labels = known.labels.map(|labels| labels.0).unwrap_or_default();
+    let mut named = labels.iter().filter(|(_, labels)| has_label(labels)).map(|(question, _)| *question);
+    let only_named = named.next().filter(|_| named.next().is_none());
     Ok(InboundLookup {
         is_duplicate: known.seen,
         followed_conversation: known.followed.map(ConversationId),
         person: known.person.map(PersonId),
         mention_only: known.follow_mode.as_deref() == Some(FOLLOW_MENTIONS_ONLY),
-        question: known.question.map(QuestionId),
+        question: known.replied_to.or(only_named).map(QuestionId),
     })
 }
 

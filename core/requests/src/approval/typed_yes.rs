@@ -115,6 +115,9 @@ pub async fn yes(
             if word.answers.is_none() && runs::is_step(conn, tenant, one.run).await? {
                 return said(TASK_NEEDS_BUTTON.to_owned());
             }
+            if word.answers.is_none() && is_answer_too(conn, tenant, by, conversation).await? {
+                return said(QUESTION_NEEDS_BUTTON.to_owned());
+            }
             if one.co_approver_list.is_some() {
                 return said(CO_APPROVAL_NEEDS_BUTTON.to_owned());
             }
@@ -149,6 +152,17 @@ pub async fn yes(
         }
         several => said(ambiguous_text(several.iter().filter(|a| here(a)), several.len())),
     }
+}
+
+/// Returns whether a "yes" is also a button of a question that a task asks here.
+async fn is_answer_too(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    by: PersonId,
+    conversation: ConversationId,
+) -> sqlx::Result<bool> {
+    let labels = super::sql::list_likely_answers(conn, tenant, by, conversation).await?;
+    Ok(labels.iter().any(|label| is_yes(label)))
 }
 
 /// What is known about the card to which an approval could refer.
@@ -220,6 +234,8 @@ const UNTRUSTED_NEEDS_BUTTON: &str =
     "I read text from outside before preparing this, so please use the button on its card.";
 const TASK_NEEDS_BUTTON: &str = "A task of yours asked for a nod here, so I can't tell what your yes is for. If it is for \
     the task, please use the button on its card; if it is for something else, say it in a few words.";
+const QUESTION_NEEDS_BUTTON: &str =
+    "A task of yours asks something here too, and your yes may be for that. Please use the buttons.";
 const OTHERS: &str = "Someone else has written here since I asked, so your yes may be for them. Please use the \
     button on the card, or write yes to me by name.";
 const BEHIND: &str = "I may not have read everything here yet, so I can't tell what your yes answers. Please use \

@@ -41,6 +41,12 @@ const MAX_SHOWN_CHARS: usize = 80;
 /// How long a question of a turn waits. Work that goes on by itself can wait longer.
 pub const LIFETIME: TimeDelta = TimeDelta::hours(24);
 
+/// Returns a button's label as it can be typed: in any case, with or without a full stop at its end.
+#[must_use]
+pub fn normalize_label(text: &str) -> String {
+    text.trim().trim_end_matches(['!', '.']).trim_end().to_lowercase()
+}
+
 /// Renders the card that asks which person a name means, which of several times to take, or what work needs to know.
 pub fn card(question: &sql::Question, voters: &[Voter]) -> Card {
     let (id, choices) = (question.id, &question.choices);
@@ -297,8 +303,8 @@ async fn store_words(
     }
     // The lane is locked before the row, in the same order as when a turn is stopped.
     runs::lock(conn, tenant, question.run).await?;
-    let label = words.trim_end_matches(['!', '.']).to_lowercase();
-    let is_taken = match question.choices.iter().position(|choice| choice.label.to_lowercase() == label) {
+    let label = normalize_label(words);
+    let is_taken = match question.choices.iter().position(|choice| normalize_label(&choice.label) == label) {
         // The words of a model, as if their button had been pressed.
         Some(choice) => resolve(conn, tenant, question, choice, now).await?,
         None => {

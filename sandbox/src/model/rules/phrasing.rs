@@ -162,8 +162,7 @@ pub(super) const NOT_UNDERSTOOD: &str =
     "I didn't get that. Try “what's new in my mail?” or “tell Bo I'm late”.";
 
 /// The same while a task of the person waits for an answer.
-pub(super) const MAYBE_AN_ANSWER: &str =
-    "If that answers my question above, please press a button there, or reply to its message.";
+pub(super) const MAYBE_AN_ANSWER: &str = "If that answers my question above, please use the buttons there.";
 
 /// One short line for what the rules do not know.
 fn refusal(lower: &str) -> &'static str {
