@@ -251,11 +251,10 @@ async fn write_result(run: &WorkflowRun, task: &Task, cx: &WorkflowContext<'_>) 
         return fail(run, task, Rows::GaveUp, "every step was skipped".to_owned());
     }
     let marker = RunId(cx.ids.next()).short();
-    let told = |step: &TaskStep| {
-        let answered = answered(step).map(|text| fence(text, &step.provenance, &marker));
-        [answered, handed_on(step, None, &marker)]
-    };
-    let told: Vec<String> = task.steps.iter().flat_map(told).flatten().collect();
+    let answered =
+        task.steps.iter().filter_map(|step| Some(fence(answered(step)?, &step.provenance, &marker)));
+    let told: Vec<String> =
+        answered.chain(task.steps.iter().filter_map(|step| handed_on(step, None, &marker))).collect();
     let ask = CompletionRequest {
         tier: Tier::Reasoner,
         system: SystemPrompt::new(Arc::clone(&RESULT_RULES), person_lines(run, cx)),

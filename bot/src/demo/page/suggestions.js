@@ -4,7 +4,7 @@
 import * as api from "./api.js";
 import { commanded, told as toldOnDiscord } from "./discord/progress.js";
 import { el } from "./dom.js";
-import { told, words } from "./progress.js";
+import { onSlack, told, words } from "./progress.js";
 import { goHome, goToNod } from "./home.js";
 import { ask, goToChannel, MAIL } from "./mail_tour.js";
 import { FIND } from "./meeting_tour.js";
@@ -121,7 +121,8 @@ function pressedByOthers() {
 async function kill() {
   try {
     await api.kill();
-    ask(MAIL);
+    // Whoever has a card to approve stays with it.
+    if (!onSlack({ tasks: true }).card) ask(MAIL);
     await untilKilled(store.kills);
   } catch (error) {
     toast(error.message);

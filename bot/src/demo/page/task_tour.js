@@ -26,8 +26,8 @@ function going(wanted) {
   if (is(/· (Failed|Stopped)/)) return { ...giving(), words: "The task has ended. Give it once more." };
   if (link) return { words: mailWay.words.link({ email: onSlack({ tasks: true }).email }), label: link.label, go: () => mailWay.acts.connect({ note: link }) };
   if (is(/did not work: see/)) return point("A step did not work. Its message asks whether to try it again.", "To the task", newest());
-  if (question) return point("It needs something that only you know. Pick a date.", "Go to the question", question.message);
   if (card && wanted === "nod") return point("What reaches others still waits for you: read it, and approve.", "Go to the card", card.message);
+  if (question) return point("It needs something that only you know. Pick a date.", "Go to the question", question.message);
   return point("Watch its card: each step is ticked off. Ask Nod something else meanwhile, if you like.", "To the task", newest());
 }
 

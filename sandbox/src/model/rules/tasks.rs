@@ -217,7 +217,7 @@ mod tests {
     fn the_result_is_what_the_steps_handed_on() {
         let rules = "The person, their wish and what the steps handed on:\n- Name: Ana Silva".to_owned();
         let told =
-            "Step 1 handed on:\noutside 1 begins\nOne mail.\noutside 1 ends\n\nStep 2 handed on:\nTwo."
+            "Step 1 asked: Which?\nThe person answered: That.\n\nStep 1 handed on:\noutside 1 begins\nOne mail.\noutside 1 ends\n\nStep 2 handed on:\nTwo."
                 .to_owned();
         assert_eq!(result(&[rules, told])["resultMarkdown"], "One mail.\n\nTwo.");
     }
