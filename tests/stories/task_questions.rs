@@ -438,7 +438,7 @@ async fn a_yes_is_for_nothing_while_a_task_asks_something_that_it_answers(platfo
     let said = world.read_new("dm:ana");
     assert!(
         said.contains(
-            "A task of yours asks something here too, and your yes may be for that. Please use the buttons."
+            "A task of yours asks something too, and your yes may be for that. Please use the buttons."
         ),
         "{said}"
     );

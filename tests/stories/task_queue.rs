@@ -14,6 +14,9 @@ on_each_platform!(
     a_task_that_is_stopped_makes_room,
     a_queued_task_can_be_stopped,
     a_queued_task_outlives_a_restart,
+    a_limit_that_is_lowered_holds_for_what_is_queued,
+    a_further_task_does_not_overtake_one_that_is_queued,
+    a_task_is_run_again_once_there_is_room,
     a_ninth_task_is_refused,
     what_a_sentence_begins_is_queued_too,
     an_organisation_sets_how_tasks_wait,
@@ -128,9 +131,20 @@ async fn a_queued_task_outlives_a_restart(platform: Platform) {
     queue(&mut world, 4).await;
     world.read_new("dm:ana");
     world.stop().await;
-    world.env.insert("NOD_TASKS__OPEN".to_owned(), "2".to_owned());
     world.start().await;
-    // Two are worked on at once now, and two still are.
+    plan(&world, &["Ask for the date"]);
+    ask(&world, 4);
+    world.run_command("ana", "dm:ana", "task").await;
+    world.click_newest_ephemeral("ana", "Stop 1").await;
+    assert!(world.read_new("dm:ana").contains("Which day for 4?"));
+    world.discard().await;
+}
+
+async fn a_limit_that_is_lowered_holds_for_what_is_queued(platform: Platform) {
+    let mut world = with_three_tasks(platform).await;
+    queue(&mut world, 4).await;
+    world.read_new("dm:ana");
+    restart_with_limit(&mut world, "2").await;
     world.run_command("ana", "dm:ana", "task").await;
     world.click_newest_ephemeral("ana", "Stop 1").await;
     assert!(!world.read_new("dm:ana").contains("Which day for 4?"));
@@ -140,6 +154,44 @@ async fn a_queued_task_outlives_a_restart(platform: Platform) {
     world.click_newest_ephemeral("ana", "Stop 1").await;
     assert!(world.read_new("dm:ana").contains("Which day for 4?"));
     world.discard().await;
+}
+
+async fn a_further_task_does_not_overtake_one_that_is_queued(platform: Platform) {
+    let mut world = with_three_tasks(platform).await;
+    queue(&mut world, 4).await;
+    world.read_new("dm:ana");
+    restart_with_limit(&mut world, "4").await;
+    plan(&world, &["Ask for the date"]);
+    ask(&world, 4);
+    queue(&mut world, 5).await;
+    let said = world.run_command("ana", "dm:ana", "task").await;
+    assert!(
+        said.contains("Plan party 4: step 1 of 1 waits") && said.contains("Plan party 5: queued"),
+        "{said}"
+    );
+    world.discard().await;
+}
+
+async fn restart_with_limit(world: &mut World, limit: &str) {
+    world.stop().await;
+    world.env.insert("NOD_TASKS__OPEN".to_owned(), limit.to_owned());
+    world.start().await;
+}
+
+async fn a_task_is_run_again_once_there_is_room(platform: Platform) {
+    let mut world = with_three_tasks(platform).await;
+    world.run_command("ana", "dm:ana", "task").await;
+    world.click_newest_ephemeral("ana", "Stop 3").await;
+    begin(&mut world, 4).await;
+    world.read_new("dm:ana");
+    world.click("ana", "dm:ana", "Run again").await;
+    let said = world.run_command("ana", "dm:ana", "task").await;
+    assert!(said.contains("4. Plan party 3: queued"), "{said}");
+    world.say("ana", "dm:ana", "stop").await;
+    let said = world.run_command("ana", "dm:ana", "task").await;
+    assert!(said.contains("You have no open task."), "{said}");
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
 async fn a_ninth_task_is_refused(platform: Platform) {

@@ -19,8 +19,8 @@ use super::preset::Preset;
 use super::problem::Problem;
 use super::reader::ConfigReader;
 use super::value::{
-    BaseUrl, ConfigValue, DatabaseUrl, LogFilter, Rooms, SlackMode, Snowflakes, Temperature, UpToTen,
-    WholeSeconds, ZeroableDuration,
+    BaseUrl, ConfigValue, DatabaseUrl, LogFilter, Rooms, SlackMode, Snowflakes, Temperature, UpToFive,
+    WholeMinutes, WholeSeconds, ZeroableDuration,
 };
 use super::{
     Admin, Approvals, Config, Data, Database, Discord, Embeddings, Google, Knowledge, Llm, Log, Qdrant,
@@ -264,13 +264,12 @@ fn approvals(reader: &mut ConfigReader) -> Approvals {
 
 fn tasks(reader: &mut ConfigReader) -> TaskLimits {
     let usual = TaskLimits::default();
-    let answer_within = reader.maybe::<Duration>("tasks.answer_within");
     TaskLimits {
-        open: reader.maybe("tasks.open").map_or(usual.open, |UpToTen(open)| open),
-        questions: reader.maybe("tasks.questions").map_or(usual.questions, |UpToTen(questions)| questions),
-        answer_within: answer_within
-            .and_then(|within| TimeDelta::from_std(within).ok())
-            .unwrap_or(usual.answer_within),
+        open: reader.maybe("tasks.open").map_or(usual.open, |UpToFive(open)| open),
+        questions: reader.or_default("tasks.questions", usual.questions),
+        answer_within: reader
+            .maybe("tasks.answer_within")
+            .map_or(usual.answer_within, |WholeMinutes(time)| time),
     }
 }
 

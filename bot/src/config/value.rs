@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use chrono::TimeDelta;
 use figment::value::{Num, Value};
 use nod_connectors::google::Room;
 use secrecy::SecretString;
@@ -127,13 +128,24 @@ impl ConfigValue for u32 {
     }
 }
 
-/// A number of what a person keeps an overview of.
-pub(super) struct UpToTen(pub(super) u32);
+/// A number of what is worked on for a person at once.
+pub(super) struct UpToFive(pub(super) u32);
 
-impl ConfigValue for UpToTen {
-    const EXPECTED: &'static str = "a whole number from 1 to 10";
+impl ConfigValue for UpToFive {
+    const EXPECTED: &'static str = "a whole number from 1 to 5";
     fn read(given: &Value) -> Option<Self> {
-        <u32 as ConfigValue>::read(given).filter(|number| *number <= 10).map(Self)
+        <u32 as ConfigValue>::read(given).filter(|number| *number <= 5).map(Self)
+    }
+}
+
+/// A time in which a person can do something.
+pub(super) struct WholeMinutes(pub(super) TimeDelta);
+
+impl ConfigValue for WholeMinutes {
+    const EXPECTED: &'static str = "a duration in whole minutes, like 90m or 72h";
+    fn read(given: &Value) -> Option<Self> {
+        let time = TimeDelta::from_std(<Duration as ConfigValue>::read(given)?).ok()?;
+        (TimeDelta::minutes(time.num_minutes()) == time).then_some(Self(time))
     }
 }
 

@@ -2,6 +2,12 @@
 
 use crate::outside::Source;
 
+/// Returns the words of a button as they can be typed: in any case, with or without a full stop at their end.
+#[must_use]
+pub fn normalize_label(text: &str) -> String {
+    text.trim().trim_end_matches(['!', '.']).trim_end().to_lowercase()
+}
+
 /// Formats 100000 as "100,000".
 pub fn group_digits(number: usize) -> String {
     let digits = number.to_string();

@@ -12,6 +12,7 @@ use crate::context::TaskContext;
 use crate::sql;
 use nod_contract::card::truncate;
 use nod_contract::scope::RunOrIngestion;
+use nod_contract::text::normalize_label;
 use nod_contract::tool::{Choice, Reach, ReadTool, Tool, ToolContext, ToolError, ToolResult, ToolSpec};
 
 const MAX_QUESTION_CHARS: usize = 200;
@@ -94,11 +95,14 @@ fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// Returns the options that say something, each once.
+/// Returns the options that say something, each once: what is typed is one of them.
 fn choices(options: Vec<String>) -> Vec<Choice> {
     let mut seen = BTreeSet::new();
     let options = options.iter().map(|option| truncate(&one_line(option), MAX_OPTION_CHARS));
-    let once = options.filter(|option| !option.is_empty() && seen.insert(option.to_lowercase()));
+    let once = options.filter(|option| {
+        let typed = normalize_label(option);
+        !typed.is_empty() && seen.insert(typed)
+    });
     once.map(|option| Choice { label: option.clone(), value: option }).collect()
 }
 
@@ -108,8 +112,8 @@ mod tests {
 
     #[test]
     fn options_that_are_alike_or_empty_are_one_or_none() {
-        let given = ["12 March", " ", "12 march", "19 March\n"].map(str::to_owned).to_vec();
+        let given = ["12 March", " ", "12 march.", "…", "...", "19 March\n"].map(str::to_owned).to_vec();
         let labels: Vec<String> = choices(given).into_iter().map(|choice| choice.label).collect();
-        assert_eq!(labels, ["12 March", "19 March"]);
+        assert_eq!(labels, ["12 March", "…", "19 March"]);
     }
 }

@@ -249,7 +249,7 @@ pub(crate) fn failed_step(
             Block::Markdown(sentence(reason)),
             Block::Note(format!(
                 "If nobody decides within {}, the rest of the task is skipped.",
-                hours(within)
+                in_words(within)
             )),
             Block::Note(format!("Asked by your task “{}” · run {}", short_title(task), run.short())),
         ],
@@ -262,11 +262,11 @@ pub(crate) fn failed_step(
     }
 }
 
-fn hours(time: TimeDelta) -> String {
-    let (number, unit) = match time.num_seconds() {
-        seconds if seconds % 3_600 == 0 => (seconds / 3_600, "hour"),
-        seconds if seconds % 60 == 0 => (seconds / 60, "minute"),
-        seconds => (seconds, "second"),
+fn in_words(time: TimeDelta) -> String {
+    let (number, unit) = match time.num_minutes() {
+        minutes if minutes >= 5_760 && minutes % 1_440 == 0 => (minutes / 1_440, "day"),
+        minutes if minutes % 60 == 0 => (minutes / 60, "hour"),
+        minutes => (minutes, "minute"),
     };
     count(usize::try_from(number).unwrap_or_default(), unit)
 }

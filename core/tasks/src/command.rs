@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use sqlx::PgConnection;
 
 use crate::card::{self, Phase};
-use crate::context::TaskContext;
+use crate::context::{Room, TaskContext};
 use crate::{DELETED, MAX_TITLE_CHARS, NewTask, PLAN, QUEUED, TASK, Task, list, queue, sql};
 use nod_contract::card::truncate;
 use nod_contract::chat::InteractionResponse;
@@ -19,6 +19,9 @@ use nod_store::audit;
 use nod_store::runs;
 use nod_store::workflow::{self, MAX_WISH_CHARS, NewWorkflowRun};
 use serde_json::json;
+
+/// What the audit log says of a task that begins.
+pub(crate) const BEGUN: &str = "task.begun";
 
 /// `task compare the caterers in my mail` begins a task.
 pub(crate) struct Begin(pub(crate) TaskContext);
@@ -55,11 +58,12 @@ impl Command for Begin {
                 "That is {length} characters long, and a task takes at most {most}. Say it in fewer words. Nothing was begun."
             ));
         }
-        let is_queued = match queue::find_room(&self.0, conn, (asker.tenant, asker.person)).await? {
-            Ok(is_queued) => is_queued,
-            Err(refusal) => return Ok(InteractionResponse::Ephemeral(refusal)),
-        };
+        let room = queue::find_room(&self.0, conn, (asker.tenant, asker.person)).await?;
+        if let Some(refusal) = queue::refusal(&room) {
+            return Ok(refusal);
+        }
         let (id, note) = (self.0.id(), wish.to_owned());
+        let is_queued = room.0 != Room::Now;
         let new = NewTask { id, title: title(wish), note, about: None, is_queued };
         if asker.place.is_dm {
             let here = ability::find_or_create_conversation(&self.0, conn, asker, asker.thread()).await?;
@@ -89,15 +93,15 @@ pub(crate) async fn begin_again(
             "I have begun it again already. Its own card is further down.",
         ));
     }
-    let is_queued = match queue::find_room(core, conn, (asker.tenant, asker.person)).await? {
-        Ok(is_queued) => is_queued,
-        Err(refusal) => return Ok(InteractionResponse::Ephemeral(refusal)),
-    };
+    let room = queue::find_room(core, conn, (asker.tenant, asker.person)).await?;
+    if let Some(refusal) = queue::refusal(&room) {
+        return Ok(refusal);
+    }
     let Task { title, note, about, .. } = sql::load(conn, asker.tenant, ended).await?;
     if note == DELETED {
         return Ok(InteractionResponse::ephemeral("The message that asked for this was deleted."));
     }
-    let new = NewTask { id, title, note, about, is_queued };
+    let new = NewTask { id, title, note, about, is_queued: room.0 != Room::Now };
     begin(core, conn, (asker.tenant, conversation, asker.person), new, asker.now).await?;
     Ok(InteractionResponse::Ack)
 }
@@ -160,7 +164,8 @@ pub(crate) async fn begin(
     };
     delivery::enqueue(conn, tenant, &venue, &delivery, now).await?;
     sql::insert(conn, tenant, id, (conversation, person), &task).await?;
-    audit::insert_entry(conn, tenant, Some(person), "task.begun", id.0, None, &json!({}), now).await?;
+    let done = if is_queued { "task.queued" } else { BEGUN };
+    audit::insert_entry(conn, tenant, Some(person), done, id.0, None, &json!({}), now).await?;
     match is_queued {
         true => queue::enqueue(conn, tenant, person, now).await,
         false => Ok(()),

@@ -6,13 +6,13 @@ use chrono::TimeDelta;
 
 use nod_people::context::Chat;
 
-/// The most tasks of a person that are queued: a list of all stays on one screen.
-const MAX_QUEUED: usize = 5;
+/// The most tasks of a person that are open or queued: a list of them with their buttons is one message on each platform.
+const MAX_LISTED: usize = 8;
 
 /// What an organisation sets for tasks.
 #[derive(Debug, Clone, Copy)]
 pub struct TaskLimits {
-    /// How many tasks of a person are worked on at once; more are queued.
+    /// How many tasks of a person are worked on at once, up to five; more are queued.
     pub open: u32,
     /// The most questions of a task.
     pub questions: u32,
@@ -38,13 +38,13 @@ pub(crate) enum Room {
 }
 
 impl TaskLimits {
-    /// Returns what becomes of a further task of a person who has so many open.
-    pub(crate) fn room_beside(self, open: usize) -> Room {
+    /// Returns what becomes of a further task of a person who has so many open or queued. It overtakes none that is queued.
+    pub(crate) fn room_beside(self, open: usize, is_any_queued: bool) -> Room {
         let most = usize::try_from(self.open).unwrap_or(usize::MAX);
         match open {
-            count if count < most => Room::Now,
-            count if count < most.saturating_add(MAX_QUEUED) => Room::Later,
-            _ => Room::Never,
+            MAX_LISTED.. => Room::Never,
+            count if count < most && !is_any_queued => Room::Now,
+            _ => Room::Later,
         }
     }
 }

@@ -46,7 +46,7 @@ impl ReadTool for CreateTask {
             sql::list_open(&mut conn, cx.scope.tenant, cx.principal.person).await
         };
         let open = open.await.map_err(|error| ToolError::internal(error.to_string()))?;
-        let (status, said) = match self.core.limits.room_beside(open.len()) {
+        let (status, said) = match list::room_beside(&open, self.core.limits) {
             Room::Now => ("begun", BEGUN),
             Room::Later => ("queued", QUEUED),
             Room::Never => {

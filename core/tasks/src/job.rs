@@ -18,7 +18,12 @@ pub(crate) enum TaskJob {
     /// Goes on without a step that failed, if nobody has decided how.
     ExpireFailedStep { notice: DeliveryId },
     /// Reminds of a step that failed.
-    RemindFailedStep { notice: DeliveryId },
+    RemindFailedStep {
+        notice: DeliveryId,
+        /// When nobody's decision counts; 72 hours after the failure if it was planned by a Nod that had no setting.
+        #[serde(default)]
+        until: Option<Timestamp>,
+    },
     /// Begins those of a person's queued tasks for which there is room.
     BeginQueued { person: PersonId },
 }
@@ -37,7 +42,7 @@ pub(crate) async fn enqueue(
 ) -> sqlx::Result<()> {
     let until = now + within;
     if within > REMINDS_BEFORE {
-        let reminder = TaskJob::RemindFailedStep { notice };
+        let reminder = TaskJob::RemindFailedStep { notice, until: Some(until) };
         jobs::enqueue(conn, tenant, notice.0, &reminder, until - REMINDS_BEFORE, now).await?;
     }
     let expiry = TaskJob::ExpireFailedStep { notice };

@@ -32,7 +32,7 @@ pub(crate) fn card(open: &[OpenTask], typed: &str, limits: TaskLimits) -> Card {
     if open.is_empty() {
         return Card::from_markdown(format!("You have no open task. {begin}"));
     }
-    let begin = match limits.room_beside(open.len()) {
+    let begin = match room_beside(open, limits) {
         Room::Now => begin,
         Room::Later => format!("{begin} It begins once one of these has ended."),
         Room::Never => "There can be another once one of these has ended.".to_owned(),
@@ -43,6 +43,11 @@ pub(crate) fn card(open: &[OpenTask], typed: &str, limits: TaskLimits) -> Card {
 /// Lists open tasks under a title.
 pub(crate) fn open_tasks_card(open: &[OpenTask]) -> Card {
     Card { title: Some("Your open tasks".to_owned()), body: lines(open).collect(), ..Card::default() }
+}
+
+/// Returns what becomes of a further task beside these.
+pub(crate) fn room_beside(open: &[OpenTask], limits: TaskLimits) -> Room {
+    limits.room_beside(open.len(), open.iter().any(|task| task.node == QUEUED))
 }
 
 /// Says why no further task can be begun.

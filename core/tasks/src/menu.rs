@@ -8,7 +8,7 @@ use crate::NewTask;
 use crate::about::About;
 use crate::card;
 use crate::command;
-use crate::context::TaskContext;
+use crate::context::{Room, TaskContext};
 use crate::queue;
 use nod_contract::chat::InteractionResponse;
 use nod_contract::command::MenuEntrySpec;
@@ -47,10 +47,10 @@ impl MenuEntry for FromMessage {
                 "There's no text in that message, so nothing was begun.",
             ));
         }
-        let is_queued = match queue::find_room(&self.0, conn, (asker.tenant, asker.person)).await? {
-            Ok(is_queued) => is_queued,
-            Err(refusal) => return Ok(InteractionResponse::Ephemeral(refusal)),
-        };
+        let room = queue::find_room(&self.0, conn, (asker.tenant, asker.person)).await?;
+        if let Some(refusal) = queue::refusal(&room) {
+            return Ok(refusal);
+        }
         let author = ability::load_author_name(conn, asker, picked).await?;
         let conversation = ability::find_or_create_private_conversation(&self.0, conn, asker).await?;
         let (text, is_cut) = shorten(text);
@@ -62,7 +62,7 @@ impl MenuEntry for FromMessage {
                 text,
                 provenance: Provenance::untrusted(ability::source_of_message(&author)),
             }),
-            is_queued,
+            is_queued: room.0 != Room::Now,
         };
         let begun = card::begun_card(&new, is_cut);
         let begins = (asker.tenant, conversation, asker.person);

@@ -7,24 +7,27 @@ use sqlx::PgConnection;
 
 use crate::context::{Room, TaskContext};
 use crate::job::TaskJob;
-use crate::{list, sql};
-use nod_contract::card::Card;
+use crate::list::{self, OpenTask};
+use crate::sql;
+use nod_contract::chat::InteractionResponse;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{PersonId, RunId, TenantId, named_lane_id};
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 use nod_store::workflow::{self, WorkflowEvent};
 
-/// Returns whether a further task of a person is queued, or why there can be none.
+/// Returns what becomes of a further task of a person, and the tasks beside which it would be.
 pub(crate) async fn find_room(
     core: &TaskContext,
     conn: &mut PgConnection,
     (tenant, person): (TenantId, PersonId),
-) -> sqlx::Result<Result<bool, Card>> {
+) -> sqlx::Result<(Room, Vec<OpenTask>)> {
     let open = sql::list_open(conn, tenant, person).await?;
-    Ok(match core.limits.room_beside(open.len()) {
-        Room::Never => Err(list::refusal(&open)),
-        room => Ok(room == Room::Later),
-    })
+    Ok((list::room_beside(&open, core.limits), open))
+}
+
+/// Says that it is refused; `None` if it is not.
+pub(crate) fn refusal((room, open): &(Room, Vec<OpenTask>)) -> Option<InteractionResponse> {
+    (*room == Room::Never).then(|| InteractionResponse::Ephemeral(list::refusal(open)))
 }
 
 /// Has those of a person's queued tasks begin for which there is room.
@@ -35,7 +38,7 @@ pub(crate) async fn enqueue(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let lane = named_lane_id(&["queued tasks", &person.to_string()]);
-    jobs::enqueue(conn, tenant, lane, &TaskJob::BeginQueued { person }, now, now).await
+    jobs::enqueue_once(conn, tenant, lane, &TaskJob::BeginQueued { person }, now).await
 }
 
 /// The same after a task has ended, if others of its person can be queued.

@@ -237,7 +237,8 @@ pub(crate) async fn list_next_queued(
     Ok(queued.into_iter().map(RunId).collect())
 }
 
-/// Returns whose task has ended, if others of theirs are queued or, since they had this many, may be about to be.
+/// Returns whose task has ended, if others of theirs can be queued: some are open, or one is worked on at a time, so that the
+/// only one to wait for can be the one that ends while another is being queued.
 pub(crate) async fn find_person_with_queue(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -246,10 +247,9 @@ pub(crate) async fn find_person_with_queue(
 ) -> sqlx::Result<Option<PersonId>> {
     let person = sqlx::query_scalar!(
         "select t.person_id from tasks t
-         join runs o on o.tenant_id = t.tenant_id and o.person_id = t.person_id and o.workflow = 'task'
-             and o.status in ('queued', 'running', 'waiting')
-         where t.tenant_id = $1 and t.id = $2
-         group by t.person_id having count(*) >= $3::bigint - 1 or bool_or(o.node = 'queued')",
+         where t.tenant_id = $1 and t.id = $2 and ($3::bigint = 1 or exists (
+             select 1 from runs o where o.tenant_id = t.tenant_id and o.person_id = t.person_id and o.workflow = 'task'
+                 and o.status in ('queued', 'running', 'waiting')))",
         tenant.0,
         ended.0,
         most

@@ -53,7 +53,9 @@ impl JobHandler for TaskJobs {
         match claim.job()? {
             TaskJob::ExpireFailedStep { notice } => failed_step::expire(&self.0, claim, notice).await,
             TaskJob::BeginQueued { person } => queue::begin(&self.0, claim, person).await,
-            TaskJob::RemindFailedStep { notice } => notice::remind(&self.0, claim, notice).await,
+            TaskJob::RemindFailedStep { notice, until } => {
+                notice::remind(&self.0, claim, (notice, until)).await
+            }
         }
     }
 }

@@ -5,10 +5,10 @@ use std::sync::{Arc, LazyLock};
 use async_trait::async_trait;
 use chrono::TimeDelta;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use sqlx::PgConnection;
 
-use crate::context::TaskContext;
+use crate::context::{Room, TaskContext};
 use crate::finish_step::{self, Handover};
 use crate::plan::{self, Plan, TaskResult};
 use crate::sql::{self, Rows};
@@ -23,6 +23,7 @@ use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::prompt::{PromptText, SystemPrompt};
 use nod_contract::text::fence_untrusted;
 use nod_contract::tool::Tool;
+use nod_store::audit;
 use nod_store::jobs::WorkError;
 use nod_store::workflow::{
     self, Acted, GaveUp, Goal, NewStep, Next, StepOutcome, StepResult, Transition, Want, WorkRequest,
@@ -41,6 +42,10 @@ const MAX_ANSWERS: usize = 2;
 const OUTPUT_HEAD: usize = 8_000;
 const OUTPUT_TAIL: usize = 4_000;
 
+/// The nodes, each with those that can follow; drawn in `docs/architecture.md`.
+const EDGES: &[(&str, &[&str])] =
+    &[(QUEUED, &[PLAN]), (PLAN, &[STEPS]), (STEPS, &[STEPS, FINALISE]), (FINALISE, &[])];
+
 pub(crate) struct Tasks(pub(crate) TaskContext);
 
 #[async_trait]
@@ -50,7 +55,7 @@ impl Workflow for Tasks {
     }
 
     fn edges(&self) -> &'static [(&'static str, &'static [&'static str])] {
-        &[(QUEUED, &[PLAN]), (PLAN, &[STEPS]), (STEPS, &[STEPS, FINALISE]), (FINALISE, &[])]
+        EDGES
     }
 
     fn goal(&self) -> Goal {
@@ -76,8 +81,9 @@ impl Workflow for Tasks {
         if sql::exists(conn, tenant, id).await? {
             return Ok(());
         }
-        // Whether there can be one was asked before; what was told then is done.
-        let is_queued = queue::find_room(&self.0, conn, (tenant, person)).await?.unwrap_or(true);
+        // Since the tool looked, another one may have begun or ended. That there can be one was said, so it is not refused.
+        let (room, _) = queue::find_room(&self.0, conn, (tenant, person)).await?;
+        let is_queued = room != Room::Now;
         let note = words.to_owned();
         let new = NewTask { id, title: command::title(words), note, about: None, is_queued };
         command::begin(&self.0, conn, (tenant, conversation, person), new, now).await
@@ -140,6 +146,11 @@ impl Workflow for Tasks {
             progress::show(conn, run.tenant, run.id, now).await?;
         }
         match rows {
+            Rows::LeftQueue => {
+                let by = Some(run.principal.person);
+                audit::insert_entry(conn, run.tenant, by, command::BEGUN, run.id.0, None, &json!({}), now)
+                    .await
+            }
             Rows::Finished { .. } | Rows::GaveUp => {
                 queue::enqueue_after(&self.0, conn, (run.tenant, run.id), now).await
             }
@@ -512,6 +523,17 @@ fn to_value(rows: &Rows) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_diagram_in_the_docs_has_these_edges() {
+        let docs = include_str!("../../../docs/architecture.md");
+        let after = docs.split("<!-- workflow begins -->").nth(1);
+        let shown = after.and_then(|rest| rest.split("<!-- workflow ends -->").next());
+        let lines =
+            EDGES.iter().flat_map(|(from, to)| to.iter().map(move |to| format!("    {from} --> {to}\n")));
+        let drawn = format!("```mermaid\nflowchart LR\n{}```", lines.collect::<String>());
+        assert_eq!(shown.unwrap_or_default().trim(), drawn);
+    }
 
     #[test]
     fn the_middle_of_a_long_output_is_left_out() {

@@ -11,7 +11,10 @@ export const TASK =
 const CARD = /'s task ·/;
 const ENDED = /'s task · (Done|Partly done|Not done|May not be complete|Failed|Stopped)/;
 
-const newest = () => all().filter((message) => ofBot(message) && CARD.test(words(message))).at(-1);
+const QUEUED = /'s task · Queued/;
+
+// One that is queued does nothing yet.
+const newest = () => all().filter((message) => ofBot(message) && CARD.test(words(message)) && !QUEUED.test(words(message))).at(-1);
 const begun = () => Boolean(newest());
 const is = (pattern) => pattern.test(newest() ? words(newest()) : "");
 const point = (text, label, message) => ({ words: text, label, go: () => mailWay.acts.point({ note: { message } }) });

@@ -12,6 +12,7 @@ use nod_contract::chat::{Addressing, Attachment, ChannelRef, Inbound, Interactio
 use nod_contract::ids::{ConversationId, PersonId, QuestionId, RunId};
 use nod_contract::model::Turn;
 use nod_contract::privacy::{Audience, Provenance};
+use nod_contract::text::normalize_label;
 use nod_contract::tool::Principal;
 use nod_people::delivery::{self, NewDelivery};
 use nod_people::{ability, assistant_thread, attachment, people};
@@ -236,10 +237,10 @@ async fn set_thread_title(
 /// Returns what is said to Nod alone as the label of a button that answers a question, if it can be one. A "yes", a "no" and
 /// a "stop" can mean anything that waits, and a reply or a file something else.
 fn likely_answer(words: &MessageEvent<'_>) -> Option<String> {
-    let said = question::normalize_label(words.text);
+    let said = normalize_label(words.text);
     let is_for_anything = is_stop_phrase(words.text) || approval::is_yes(words.text) || said == "no";
     let is_plain = words.place.is_dm && words.answers.is_none() && words.attachments.is_empty();
-    (is_plain && !is_for_anything).then_some(said)
+    (is_plain && !is_for_anything && !said.is_empty()).then_some(said)
 }
 
 /// Returns whether the text is the word "stop", as on the button.

@@ -9,9 +9,9 @@ use sqlx::types::{Json, Uuid};
 use nod_contract::chat::{ChannelRef, Inbound};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, PersonId, QuestionId, TenantId};
+use nod_contract::text::normalize_label;
 use nod_people::delivery::sql::FOLLOW_MENTIONS_ONLY;
 pub(super) use nod_people::delivery::sql::mark_overheard;
-use nod_requests::question;
 
 /// What is stored about a message before it is taken in.
 pub(super) struct InboundLookup {
@@ -32,7 +32,7 @@ pub(super) struct InboundLookup {
 pub(super) struct PossibleAnswer<'a> {
     /// The message that it replies to.
     pub(super) replied_to: Option<&'a str>,
-    /// What it says, as [`question::normalize_label`] writes it, if that can be one of the likely answers.
+    /// What it says, as [`normalize_label`] writes it, if that can be one of the likely answers.
     pub(super) label: Option<String>,
 }
 
@@ -87,7 +87,7 @@ pub(super) async fn find_known(
     .fetch_one(conn)
     .await?;
     let has_label = |labels: &Vec<String>| {
-        labels.iter().any(|label| answer.label.as_ref() == Some(&question::normalize_label(label)))
+        labels.iter().any(|label| answer.label.as_ref() == Some(&normalize_label(label)))
     };
     let labels = known.labels.map(|labels| labels.0).unwrap_or_default();
     let mut named = labels.iter().filter(|(_, labels)| has_label(labels)).map(|(question, _)| *question);

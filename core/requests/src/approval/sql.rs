@@ -632,24 +632,6 @@ pub(super) async fn mark_cancelled(
     Ok(())
 }
 
-/// Returns the labels of the buttons with which a person can answer what their tasks ask them in a conversation.
-pub(super) async fn list_likely_answers(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    person: PersonId,
-    conversation: ConversationId,
-) -> sqlx::Result<Vec<String>> {
-    sqlx::query_scalar!(
-        r#"select choice->>'label' as "label!" from questions q, jsonb_array_elements(q.choices) choice
-         where q.tenant_id = $1 and q.person_id = $2 and q.conversation_id = $3 and q.status = 'pending' and q.takes_words"#,
-        tenant.0,
-        person.0,
-        conversation.0
-    )
-    .fetch_all(conn)
-    .await
-}
-
 /// Loads what a typed approval could refer to: the card, if its current version was posted before `then`, both by the
 /// platform's clock. If the platform reports no time for that version, no message can refer to it.
 pub(super) async fn load_referenced_card(

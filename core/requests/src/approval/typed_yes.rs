@@ -10,8 +10,10 @@ use super::revalidate::{self, forbidden_text};
 use super::sql::{PendingFilter, list_pending};
 use super::{Approval, Decision};
 use crate::context::Requests;
+use crate::question;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, PersonId, TenantId};
+use nod_contract::text::normalize_label;
 use nod_people::delivery::{self, ConversationLocation};
 use nod_people::people::{self, heard};
 use nod_store::runs::{self, Verdict};
@@ -64,8 +66,7 @@ pub struct TypedYes {
 /// Whether a text says no more than "yes".
 #[must_use]
 pub fn is_yes(text: &str) -> bool {
-    let said = text.trim().trim_end_matches(['!', '.']).trim_end().to_lowercase();
-    YES.contains(&said.as_str())
+    YES.contains(&normalize_label(text).as_str())
 }
 
 /// Applies a message if it is an approval. The caller updates the card afterwards with [`refresh_approved_card`]: the conversation's
@@ -115,7 +116,7 @@ pub async fn yes(
             if word.answers.is_none() && runs::is_step(conn, tenant, one.run).await? {
                 return said(TASK_NEEDS_BUTTON.to_owned());
             }
-            if word.answers.is_none() && is_answer_too(conn, tenant, by, conversation).await? {
+            if word.answers.is_none() && is_answer_too(conn, tenant, word, now).await? {
                 return said(QUESTION_NEEDS_BUTTON.to_owned());
             }
             if one.co_approver_list.is_some() {
@@ -154,14 +155,15 @@ pub async fn yes(
     }
 }
 
-/// Returns whether a "yes" is also a button of a question that a task asks here.
+/// Returns whether a "yes" is also a button of a question that a task asks.
 async fn is_answer_too(
     conn: &mut PgConnection,
     tenant: TenantId,
-    by: PersonId,
-    conversation: ConversationId,
+    word: &Word<'_>,
+    now: Timestamp,
 ) -> sqlx::Result<bool> {
-    let labels = super::sql::list_likely_answers(conn, tenant, by, conversation).await?;
+    let place = (word.conversation, word.shared);
+    let labels = question::sql::list_likely_answers(conn, tenant, word.by, place, now).await?;
     Ok(labels.iter().any(|label| is_yes(label)))
 }
 
@@ -235,7 +237,7 @@ const UNTRUSTED_NEEDS_BUTTON: &str =
 const TASK_NEEDS_BUTTON: &str = "A task of yours asked for a nod here, so I can't tell what your yes is for. If it is for \
     the task, please use the button on its card; if it is for something else, say it in a few words.";
 const QUESTION_NEEDS_BUTTON: &str =
-    "A task of yours asks something here too, and your yes may be for that. Please use the buttons.";
+    "A task of yours asks something too, and your yes may be for that. Please use the buttons.";
 const OTHERS: &str = "Someone else has written here since I asked, so your yes may be for them. Please use the \
     button on the card, or write yes to me by name.";
 const BEHIND: &str = "I may not have read everything here yet, so I can't tell what your yes answers. Please use \

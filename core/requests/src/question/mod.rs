@@ -16,6 +16,7 @@ use nod_contract::card::{
 use nod_contract::chat::InteractionResponse;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{PersonId, QuestionId, RunId, TenantId};
+use nod_contract::text::normalize_label;
 use nod_contract::tool::ToolOutput;
 use nod_people::delivery;
 use nod_store::context::Base;
@@ -40,12 +41,6 @@ const MAX_SHOWN_CHARS: usize = 80;
 
 /// How long a question of a turn waits. Work that goes on by itself can wait longer.
 pub const LIFETIME: TimeDelta = TimeDelta::hours(24);
-
-/// Returns a button's label as it can be typed: in any case, with or without a full stop at its end.
-#[must_use]
-pub fn normalize_label(text: &str) -> String {
-    text.trim().trim_end_matches(['!', '.']).trim_end().to_lowercase()
-}
 
 /// Renders the card that asks which person a name means, which of several times to take, or what work needs to know.
 pub fn card(question: &sql::Question, voters: &[Voter]) -> Card {

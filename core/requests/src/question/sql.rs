@@ -107,6 +107,29 @@ pub async fn load(
     .transpose()
 }
 
+/// Returns the labels of the buttons with which a person can answer what their tasks ask: in a conversation or, in direct
+/// messages, where what is private to them is posted too, anywhere.
+pub(crate) async fn list_likely_answers(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    (conversation, is_shared): (ConversationId, bool),
+    now: Timestamp,
+) -> sqlx::Result<Vec<String>> {
+    sqlx::query_scalar!(
+        r#"select choice->>'label' as "label!" from questions q, jsonb_array_elements(q.choices) choice
+         where q.tenant_id = $1 and q.person_id = $2 and q.status = 'pending' and q.takes_words and q.expires_at > $5
+           and (q.conversation_id = $3 or not $4)"#,
+        tenant.0,
+        person.0,
+        conversation.0,
+        is_shared,
+        now
+    )
+    .fetch_all(conn)
+    .await
+}
+
 pub(super) async fn list_pending_of_run(
     conn: &mut PgConnection,
     tenant: TenantId,

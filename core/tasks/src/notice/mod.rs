@@ -5,7 +5,7 @@ pub(crate) mod sql;
 use sqlx::PgConnection;
 
 use crate::card;
-use crate::context::TaskContext;
+use crate::context::{TaskContext, TaskLimits};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, TenantId};
 use nod_people::delivery;
@@ -16,7 +16,11 @@ use nod_store::runs;
 use nod_when::when::local_time;
 
 /// Reminds, unless somebody decided meanwhile. The message and the end of the job are one commit.
-pub(crate) async fn remind(core: &TaskContext, claim: &Claim, notice: DeliveryId) -> Result<(), WorkError> {
+pub(crate) async fn remind(
+    core: &TaskContext,
+    claim: &Claim,
+    (notice, until): (DeliveryId, Option<Timestamp>),
+) -> Result<(), WorkError> {
     let (tenant, now) = (claim.tenant, core.now());
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
@@ -24,7 +28,7 @@ pub(crate) async fn remind(core: &TaskContext, claim: &Claim, notice: DeliveryId
         // In the same order as by a decision and by a stop, which then find the reminder.
         runs::lock(&mut tx, tenant, step.run).await?;
         runs::lock(&mut tx, tenant, step.task).await?;
-        let until = step.failed_at + core.limits.answer_within;
+        let until = until.unwrap_or(step.failed_at + TaskLimits::default().answer_within);
         if until > now && sql::find_failed_step(&mut tx, tenant, notice).await?.is_some() {
             let reminder = Reminder {
                 card: notice,
