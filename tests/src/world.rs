@@ -405,18 +405,7 @@ impl World {
 
     /// Starts Nod inside the test.
     pub async fn start(&mut self) {
-        let env = self.env.iter().map(|(k, v)| (k.clone(), v.clone()));
-        let config = Config::load(None, env).unwrap_or_else(|problems| panic!("{problems}"));
-        let pool = self.database.pool(self.max_connections).await;
-        let app = Box::pin(app::start(
-            &config,
-            pool,
-            Arc::new(self.clock.clone()),
-            self.ids.clone(),
-            self.instantiate_plugs(),
-        ))
-        .await;
-        self.app = Some(app.unwrap_or_else(|e| panic!("nod did not start: {e:#}")));
+        self.app = Some(self.start_app(self.env.clone()).await);
         match self.mode {
             Mode::Socket => {
                 for chat in self.chats() {
@@ -462,18 +451,30 @@ impl World {
 
     /// Starts one more inside the test, on the same database. The caller stops it.
     pub async fn start_in_process_replica(&self) -> App {
-        let env = self.replica_env().into_iter();
-        let config = Config::load(None, env).unwrap_or_else(|problems| panic!("{problems}"));
-        let pool = self.database.pool(self.max_connections).await;
-        let app = Box::pin(app::start(
-            &config,
-            pool,
-            Arc::new(self.clock.clone()),
-            self.ids.clone(),
-            self.instantiate_plugs(),
-        ))
-        .await;
-        app.unwrap_or_else(|e| panic!("nod did not start: {e:#}"))
+        self.start_app(self.replica_env()).await
+    }
+
+    async fn start_app(&self, env: BTreeMap<String, String>) -> App {
+        let config = Config::load(None, env.into_iter()).unwrap_or_else(|problems| panic!("{problems}"));
+        let until = tokio::time::Instant::now() + max_wait();
+        loop {
+            let started = Box::pin(app::start(
+                &config,
+                self.database.pool(self.max_connections).await,
+                Arc::new(self.clock.clone()),
+                self.ids.clone(),
+                self.instantiate_plugs(),
+            ));
+            match started.await {
+                Ok(app) => return app,
+                // A program that another story is starting has copies of all our sockets until it replaces the fork, the
+                // one that a stopped Nod listened on among them.
+                Err(error) if is_port_in_use(error.root_cause()) && tokio::time::Instant::now() < until => {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+                Err(error) => panic!("nod did not start: {error:#}"),
+            }
+        }
     }
 
     /// Shuts Nod down.
@@ -487,6 +488,10 @@ impl World {
             }
         }
     }
+}
+
+fn is_port_in_use(cause: &(dyn std::error::Error + 'static)) -> bool {
+    cause.downcast_ref::<std::io::Error>().is_some_and(|cause| cause.kind() == std::io::ErrorKind::AddrInUse)
 }
 
 fn expect_started<T, E: std::fmt::Display>(result: Result<T, E>) -> T {
