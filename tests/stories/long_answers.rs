@@ -90,7 +90,7 @@ async fn an_answer_without_end_is_its_beginning_and_a_file(platform: Platform) {
         "{}",
         world.chat.nod_message_ids("general").len()
     );
-    let file = world.chat.uploaded_file_text("answer-").unwrap();
+    let file = world.chat.uploaded_file_text("answer").unwrap();
     assert!(file.ends_with("Sentence 6000 of it."));
     world.finish().await;
 }

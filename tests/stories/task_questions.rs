@@ -28,6 +28,7 @@ on_each_platform!(
     a_stop_in_reply_to_a_question_stops_its_task_alone,
     a_step_that_waits_for_a_nod_asks_one_question_at_a_time,
     what_a_step_that_failed_was_told_is_known_to_the_next,
+    a_question_that_is_answered_where_it_was_shown_again_says_so_there,
 );
 
 /// A task whose only step asks for the date.
@@ -38,6 +39,38 @@ pub(crate) async fn with_asking_task(platform: Platform) -> World {
     world.model.will(Answer::tool("ask_user", json!({ "question": "Which date?", "options": options })));
     world.run_command("ana", "dm:ana", "task plan the summer party").await;
     world
+}
+
+async fn a_question_that_is_answered_where_it_was_shown_again_says_so_there(platform: Platform) {
+    let mut world = with_asking_task(platform).await;
+    for button in ["19 March", "Something else"] {
+        world.run_command("ana", "general", "task").await;
+        world.click_newest_ephemeral("ana", "Show 1").await;
+        let shown = world.read_ephemerals("ana");
+        assert!(shown.contains("step 1. Press a button.\n"), "{shown}");
+        world.model.will(finish("It is known.", "The party is on 19 March."));
+        result(&world, "It is known.", "The party is on 19 March.");
+        world.click_newest_ephemeral("ana", button).await;
+        if button == "Something else" {
+            world.submit_form("ana", &[("Your answer", "The 26th")]).await;
+        }
+        let shown = world.chat.ephemeral_texts("ana").pop().unwrap();
+        world.read_ephemerals("ana");
+        let answer = if button == "19 March" { button } else { "The 26th" };
+        assert!(
+            shown.contains(&format!("Which date? → {answer}")) && !shown.contains("[19 March]"),
+            "{shown}"
+        );
+        assert!(shown.contains("You'll see how it goes where you asked."), "{shown}");
+        if button == "19 March" {
+            plan(&world, &["Ask for the date"]);
+            let ask = json!({ "question": "Which date?", "options": ["19 March"] });
+            world.model.will(Answer::tool("ask_user", ask));
+            world.run_command("ana", "dm:ana", "task plan the summer party").await;
+        }
+    }
+    world.read_new("dm:ana");
+    world.finish().await;
 }
 
 async fn a_question_is_answered_with_a_button(platform: Platform) {

@@ -39,6 +39,8 @@ on_each_platform!(
     a_step_that_says_it_was_not_done_gets_no_tick,
     a_step_that_sent_a_mail_and_says_it_was_not_done_may_not_be_complete,
     a_step_whose_mail_was_denied_is_not_done,
+    what_is_sent_after_the_end_is_done_since_then,
+    what_is_sent_after_its_step_has_ended_is_done,
     a_step_whose_mail_expired_is_not_done,
     a_step_of_whose_mails_one_was_denied_may_not_be_complete,
     a_step_whose_mail_is_approved_at_the_second_request_is_done,
@@ -535,8 +537,8 @@ async fn a_step_makes_a_file(platform: Platform) {
     result(&world, "Olive is cheaper.", "See comparison.csv.");
     world.run_command("ana", "dm:ana", "task compare the offers").await;
     let said = world.read_new("dm:ana");
-    assert!(said.contains("Here is the file."), "{said}");
-    assert_eq!(world.chat.uploaded_file_text("comparison-").unwrap(), "caterer,a head\nFig,23\nOlive,21\n");
+    assert!(said.contains("Here is the file of your task “"), "{said}");
+    assert_eq!(world.chat.uploaded_file_text("comparison").unwrap(), "caterer,a head\nFig,23\nOlive,21\n");
     let heard = world.model.all_requests().iter().map(Value::to_string).collect::<String>();
     assert!(heard.contains("the content is not JSON"), "{heard}");
     world.finish().await;
@@ -703,6 +705,88 @@ async fn a_step_whose_mail_was_denied_is_not_done(platform: Platform) {
     }
     let asked = world.model.all_requests().iter().map(Value::to_string).collect::<String>();
     assert!(asked.contains("Step 2, which was not done, handed on:"), "{asked}");
+    world.finish().await;
+}
+
+/// The task has ended, and then the mail that was denied is asked for again and sent.
+async fn what_is_sent_after_the_end_is_done_since_then(platform: Platform) {
+    let mut world = with_waiting_task(platform).await;
+    world.model.will(finish("Bo was not told.", "You denied the mail, so I did not send it."));
+    result(&world, "Olive is cheaper.", "I did not send the mail.");
+    world.click("ana", "dm:ana", "Deny").await;
+    world.submit_form("ana", &[]).await;
+    world.click("ana", "dm:ana", "Ask again").await;
+    world.read_new("dm:ana");
+    world.click("ana", "dm:ana", "Approve & send").await;
+    world.advance_past_undo_window().await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.read_new("dm:ana"), @r"
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: # Compare the offers and tell Bo which to take
+              · Ana Silva's task · Done · 2 steps
+              ✓ 1 Compare the offers — Olive is cheaper.
+              ✓ 2 Tell Bo which to take — Done after the step had ended.
+              [Run again] [Show details]
+            nod: # Email not sent
+              From  ana@acme.test
+              To  bo@acme.test
+              Subject  The caterer
+              Hi Bo,
+
+              Olive it is.
+
+              Ana
+              Denied by Ana Silva 09:30 WET. Not sent.
+            nod: # Done since then: Compare the offers and tell Bo which to take
+              Olive is cheaper.
+
+              I did not send the mail.
+              [Raw] [As a file]
+            nod: # Email sent
+              From  ana@acme.test
+              To  bo@acme.test
+              Subject  The caterer
+              Hi Bo,
+
+              Olive it is.
+
+              Ana
+              Approved by Ana Silva 09:30 WET → Sent 09:30 WET
+              [Open in Gmail]
+        ");
+    }
+    assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
+    assert!(open(&mut world, "Show details").await.contains("\n\nDone after the step had ended."));
+    if let FakeChat::Slack(_) = world.chat {
+        world.close_form("ana");
+    }
+    world.finish().await;
+}
+
+/// As above, while a later step waits.
+async fn what_is_sent_after_its_step_has_ended_is_done(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    plan(&world, &["Tell Bo", "Ask for the date"]);
+    let mail = json!({ "to": ["Bo"], "subject": "The caterer", "body": "Olive it is." });
+    world.model.will(Answer::tool("gmail_send_email", mail));
+    world.run_command("ana", "dm:ana", "task tell Bo, then ask me for the date").await;
+    world.model.will(finish("Bo was not told.", "You denied the mail."));
+    world.model.will(Answer::tool("ask_user", json!({ "question": "Which date?", "options": ["The 5th"] })));
+    world.click("ana", "dm:ana", "Deny").await;
+    world.submit_form("ana", &[]).await;
+    world.click("ana", "dm:ana", "Ask again").await;
+    world.click("ana", "dm:ana", "Approve & send").await;
+    world.advance_past_undo_window().await;
+    let read = world.read_new("dm:ana");
+    assert!(read.contains("✓ 1 Tell Bo — Done after the step had ended."), "{read}");
+    assert!(read.contains("Waits for your answer"), "{read}");
+    world.model.will(finish("It is the 5th.", "The 5th."));
+    result(&world, "Bo knows, and it is the 5th.", "The 5th.");
+    world.click("ana", "dm:ana", "The 5th").await;
+    let read = world.read_new("dm:ana");
+    assert!(read.contains("# Done: "), "{read}");
     world.finish().await;
 }
 

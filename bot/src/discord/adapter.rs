@@ -168,7 +168,7 @@ impl DiscordAdapter {
     ) -> Result<MessageLookup, ChatError> {
         for message in self.list_after(channel, since).await? {
             let by_us = message["author"]["id"] == *self.identity.user;
-            if by_us && (render::has_delivery_tags(&message, key) || carries_file(&message, key)) {
+            if by_us && render::has_delivery_tags(&message, key) {
                 return parse_posted(channel, &message).map(MessageLookup::Found);
             }
         }
@@ -296,13 +296,15 @@ impl ChatAdapter for DiscordAdapter {
     ) -> Result<Shown, ChatError> {
         let channel = self.open_target_channel(target).await?;
         let mut body = with_nonce(render::message(card, Some(key)), key);
-        let shown = json!({"type": 13, "file": {"url": format!("attachment://{}", file.name)}});
+        // The message is found by its tags, so the name needs nothing to find it by.
+        let name = file.title(key);
+        let shown = json!({"type": 13, "file": {"url": format!("attachment://{name}")}});
         if let Some(components) = body["components"].as_array_mut() {
             components.push(shown);
         }
-        body["attachments"] = json!([{"id": "0", "filename": file.name}]);
+        body["attachments"] = json!([{"id": "0", "filename": name}]);
         let path = format!("channels/{channel}/messages");
-        let answer = self.web.upload(&path, &body, &file.name, &file.text).await?;
+        let answer = self.web.upload(&path, &body, &name, &file.text).await?;
         parse_posted(&channel, &answer)
     }
 
@@ -444,11 +446,6 @@ fn shown_whole(card: &Card) -> Result<(), ChatError> {
 
 fn message_path(at: &PostedMessage) -> String {
     format!("channels/{}/messages/{}", at.channel, at.message)
-}
-
-fn carries_file(message: &Value, key: DeliveryId) -> bool {
-    let files = message["attachments"].as_array().into_iter().flatten();
-    files.filter_map(|file| file["filename"].as_str()).any(|name| name.contains(&key.short()))
 }
 
 fn parse_posted(channel: &str, message: &Value) -> Result<Shown, ChatError> {

@@ -314,7 +314,7 @@ impl ChatAdapter for SlackAdapter {
         target: &DeliveryTarget,
         file: &OutgoingFile,
         card: &Card,
-        _key: DeliveryId,
+        key: DeliveryId,
     ) -> Result<Shown, ChatError> {
         let (channel, thread) = match target {
             DeliveryTarget::Channel { place, .. } => (place.channel.clone(), place.thread.as_deref()),
@@ -329,7 +329,7 @@ impl ChatAdapter for SlackAdapter {
         let url = slot["upload_url"].as_str().and_then(|url| Url::parse(url).ok()).ok_or_else(strange)?;
         self.web.upload(url, &file.text).await?;
         let mut body = json!({
-            "files": [{"id": id, "title": file.name}],
+            "files": [{"id": id, "title": file.title(key)}],
             "channel_id": channel,
             "initial_comment": render::fallback(card),
         });

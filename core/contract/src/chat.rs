@@ -322,6 +322,14 @@ pub struct OutgoingFile {
     pub text: String,
 }
 
+impl OutgoingFile {
+    /// Returns the name as people read it, without the tail of the delivery's id.
+    #[must_use]
+    pub fn title(&self, key: DeliveryId) -> String {
+        self.name.replace(&format!("-{}", key.short()), "")
+    }
+}
+
 /// Whether a message was already posted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessageLookup {

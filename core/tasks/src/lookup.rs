@@ -7,13 +7,13 @@ use chrono::TimeDelta;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
-use crate::card::describe_end;
+use crate::card::{count, describe_end};
 use crate::list::describe_progress;
 use crate::sql::{self, EndedTask};
 use nod_contract::ids::RunId;
 use nod_contract::privacy::Provenance;
 use nod_contract::tool::{Reach, ReadTool, Tool, ToolContext, ToolError, ToolOutput, ToolResult, ToolSpec};
-use nod_people::listing::{self, Listing, describe_rows};
+use nod_people::listing::{self, Listing, MAX_ROWS};
 use nod_when::when::local_time;
 
 /// How long a task is listed after its end, in days.
@@ -64,16 +64,12 @@ impl Listing for ListTasks {
         let open = sql::list_open(&mut conn, tenant, person).await?;
         let ended = sql::list_ended(&mut conn, tenant, person, cx.now - TimeDelta::days(LISTED_DAYS)).await?;
         drop(conn);
-        let open_rows = open.iter().map(|task| vec![task.title.clone(), describe_progress(task)]);
-        let ended_rows = ended.iter().map(|task| {
+        let open_lines = open.iter().map(|task| line(&task.title, &describe_progress(task)));
+        let ended_lines = ended.iter().map(|task| {
             let at = local_time(task.finished_at, &cx.principal.zone);
-            vec![task.title.clone(), format!("{}, {at}", outcome(task))]
+            line(&task.title, &format!("{}, {at}", outcome(task)))
         });
-        let rows: Vec<Vec<String>> = open_rows.chain(ended_rows).collect();
-        let words = match rows.as_slice() {
-            [] => "You have no open task, and none ended in the last week.".to_owned(),
-            rows => describe_rows(("task", "tasks"), &["Task", "How far"], rows),
-        };
+        let words = describe(&open_lines.collect::<Vec<_>>(), &ended_lines.collect::<Vec<_>>());
         let of_open = open.iter().map(
             |task| json!({ "id": RunId(task.id).short(), "title": task.title, "is": describe_progress(task) }),
         );
@@ -87,6 +83,32 @@ impl Listing for ListTasks {
             .with_provenance(Provenance::from_sources(of_titles.chain(of_results)))
             .with_verbatim(words);
         Ok(output.private_to(person))
+    }
+}
+
+/// Returns a line of the list. A title can be the words of somebody else's message, so nothing in it is formatted.
+fn line(title: &str, how_far: &str) -> String {
+    let plain = title.chars().flat_map(|c| c.is_ascii_punctuation().then_some('\\').into_iter().chain([c]));
+    format!("- {}: {how_far}", plain.collect::<String>())
+}
+
+/// Writes the list: what is open, and then what has ended.
+fn describe(open: &[String], ended: &[String]) -> String {
+    let has = match open.len() {
+        0 if ended.is_empty() => return "You have no open task, and none ended in the last week.".to_owned(),
+        0 => "You have no open task.".to_owned(),
+        number => format!("You have {}:\n\n{}", count(number, "open task"), open.join("\n")),
+    };
+    let more = match ended.len().saturating_sub(MAX_ROWS) {
+        0 => String::new(),
+        more => format!("\n\nand {more} more"),
+    };
+    match ended {
+        [] => has,
+        ended => {
+            let shown = ended[..ended.len().min(MAX_ROWS)].join("\n");
+            format!("{has}\n\nEnded in the last week:\n\n{shown}{more}")
+        }
     }
 }
 

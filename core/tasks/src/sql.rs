@@ -11,8 +11,9 @@ use crate::{DELETED, FINALISE, PLAN, QUEUED, StepAnswer, StepStatus, Task, TaskS
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, PersonId, RunId, TenantId};
 use nod_contract::privacy::{Audience, Provenance};
-use nod_store::hooks::{StepMoved, WaitsFor};
+use nod_store::hooks::{StepActed, StepMoved, WaitsFor};
 use nod_store::steps::audience_person_id;
+use nod_store::workflow::Acted;
 
 /// What a transition writes of its task.
 #[derive(Debug, Serialize, Deserialize)]
@@ -487,6 +488,29 @@ pub(crate) async fn update_moved(conn: &mut PgConnection, moved: &StepMoved) -> 
         moved.step.0,
         moved.waits_for.map(WaitsFor::as_str),
         &activity
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() > 0)
+}
+
+/// Notes that what a step had asked for was done after it had ended; returns whether that is new.
+pub(crate) async fn update_acted(conn: &mut PgConnection, of: StepActed) -> sqlx::Result<bool> {
+    let (status, words) = match of.acted {
+        Acted::Fully => (StepStatus::Done, "Done after the step had ended."),
+        Acted::Partly => (StepStatus::Incomplete, "Part of it was done after the step had ended."),
+        Acted::NoneAsked | Acted::NotAtAll => return Ok(false),
+    };
+    // Where the words of a task were deleted, none are added.
+    let done = sqlx::query!(
+        "update task_steps set status = $4, summary = $5, output = output || E'\n\n' || $5
+         where tenant_id = $1 and task_id = $2 and run_id = $3 and status in ('incomplete', 'not_done')
+           and summary is not null",
+        of.tenant.0,
+        of.run.0,
+        of.step.0,
+        status.as_str(),
+        words
     )
     .execute(conn)
     .await?;

@@ -117,7 +117,8 @@ impl World {
             shown.push_str(" (edited)");
         }
         for file in &message.files {
-            let _ = write!(shown, "\n[file {}]", file["name"].as_str().unwrap_or("?"));
+            let title = file["title"].as_str().or(file["name"].as_str()).unwrap_or("?");
+            let _ = write!(shown, "\n[file {title}]");
         }
         let head = format!("{}: ", self.name(&message.user));
         write_lines(out, indent, &head, &shown);

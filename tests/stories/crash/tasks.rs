@@ -318,9 +318,9 @@ async fn play(platform: Platform, seed: u64, most_kills: usize) -> Vec<String> {
     for words in [
         "# Done: List my newest mail",
         "→ Sent",
-        "Here is the file.",
+        "Here is the file of your task",
         "Which date? → 19 March",
-        "[file plan-",
+        "[file plan.",
     ] {
         assert_eq!(seen(words), 1, "seed {seed}: {words}: {said}");
     }

@@ -325,7 +325,9 @@ impl<'a> Commit<'a> {
                 let id: DeliveryId = self.core.id();
                 let file =
                     OutgoingFile { name: format!("{stem}-{}.{extension}", id.short()), text: text.clone() };
-                let words = placeholder_card("Here is the file.".to_owned());
+                let goal = self.run.state.goal.as_ref();
+                let of = goal.map_or_else(String::new, |goal| format!(" of {}", goal.label));
+                let words = placeholder_card(format!("Here is the file{of}."));
                 self.outbox().post_file(conn, id, (&words, &file), *audience, now).await
             }
             NodeOutput::Work { workflow } => {

@@ -69,7 +69,7 @@ const OWN: &[(&str, Does)] = &[
     ("recheck", Does::Recheck),
     ("send_again", Does::SendAgain),
     ("undo", Does::Undo),
-    ("answer_question", Does::AnswerQuestion),
+    (question::CHOICE, Does::AnswerQuestion),
     ("open_vote", Does::OpenVote),
     ("vote", Does::Vote),
     ("vote_none_of_these", Does::Vote),
@@ -231,7 +231,7 @@ async fn handle_show_click(
             "That's too long to show here. You'll find it where you asked.",
         ));
     }
-    Ok(InteractionResponse::Ephemeral(card))
+    Ok(InteractionResponse::Ephemeral(copied_card::copy_of(card)))
 }
 
 /// Stops a run, if this person began it.

@@ -7,9 +7,9 @@ use sqlx::PgConnection;
 use super::InboundContext;
 use nod_contract::card::{Action, Block, Card};
 use nod_contract::chat::{ChannelRef, DeliveryTarget, Inbound, InteractionResponse};
-use nod_contract::ids::{ApprovalId, DeliveryId, PersonId};
+use nod_contract::ids::{ApprovalId, DeliveryId, PersonId, QuestionId};
 use nod_people::delivery::{self, ConversationLocation, NewDelivery};
-use nod_requests::approval;
+use nod_requests::{approval, question};
 
 const OUTCOME_IS_ON_THE_ORIGINAL: &str = "You'll see how it goes where you asked.";
 
@@ -31,11 +31,33 @@ pub(super) async fn load_copy(
     Ok(card.filter(|card| fits_here(arrival, card)))
 }
 
-/// Whether an accepted action changes its card.
-fn changes_card(verb: &Action) -> bool {
-    const KINDS: [&str; 8] =
-        ["deny", "deny_all", "edit", "select", "unselect", "recheck", "send_again", "undo"];
-    verb.is_approval() || KINDS.contains(&verb.kind.as_str())
+/// What the card of a question says where replies to it are answers; a copy cannot be replied to.
+const OR_REPLY: &str = ", or reply to this message";
+
+/// Returns a card as its copy is shown.
+pub(super) fn copy_of(mut card: Card) -> Card {
+    for block in &mut card.body {
+        if let Block::Note(line) = block {
+            *line = line.replace(OR_REPLY, "");
+        }
+    }
+    card
+}
+
+/// Whether an accepted action changes its card. A message that only its reader sees is always a copy.
+fn changes_card(verb: &Action, is_ephemeral: bool) -> bool {
+    const KINDS: [&str; 9] = [
+        "deny",
+        "deny_all",
+        "edit",
+        "select",
+        "unselect",
+        "recheck",
+        "send_again",
+        "undo",
+        question::ANSWER_FORM,
+    ];
+    is_ephemeral || verb.is_approval() || KINDS.contains(&verb.kind.as_str())
 }
 
 /// A click on a card, or a form that was opened by one.
@@ -58,7 +80,7 @@ pub(super) async fn load_clicked_copy(
     let Inbound { platform, .. } = arrival.inbound;
     // The home page is updated by its own job.
     let silent = *immediate == InteractionResponse::Ack && !place.channel.is_empty();
-    if !silent || !changes_card(verb) {
+    if !silent || !changes_card(verb, is_ephemeral) {
         return Ok(None);
     }
     let Some(delivery) = find_card(arrival, conn, verb, person).await? else { return Ok(None) };
@@ -125,8 +147,12 @@ async fn find_card(
     verb: &Action,
     person: PersonId,
 ) -> sqlx::Result<Option<DeliveryId>> {
-    if matches!(verb.kind.as_str(), "approve_all" | "approve_selected" | "deny_all") {
-        return Ok(Some(DeliveryId(verb.subject)));
+    let (tenant, subject) = (arrival.tenant, verb.subject);
+    if verb.kind == question::ANSWER_FORM || verb.kind == question::CHOICE {
+        let question = question::sql::load(conn, tenant, QuestionId(subject)).await?;
+        return Ok(question.map(|question| question.delivery));
     }
-    approval::sql::find_card_for_person(conn, arrival.tenant, ApprovalId(verb.subject), person).await
+    let of_approval = approval::sql::find_card_for_person(conn, tenant, ApprovalId(subject), person).await?;
+    // The other buttons that change a card name its message; one that names anything else finds no card by it.
+    Ok(of_approval.or(Some(DeliveryId(subject))))
 }

@@ -28,6 +28,8 @@ use vote::{VoteResult, Voter};
 /// The maximum number of choices with a button. One more button is for none of them ("Someone else").
 pub const MAX_CHOICES: usize = 20;
 
+/// The kind of the buttons of a question.
+pub const CHOICE: &str = "answer_question";
 /// The kind of the form in which a question is answered in words.
 pub const ANSWER_FORM: &str = "answer_in_words";
 /// The id of its field.
@@ -138,7 +140,7 @@ fn none_label(question: &sql::Question) -> &'static str {
 
 fn choice_button(id: QuestionId, at: usize) -> OnClick {
     let choice = u16::try_from(at).unwrap_or(u16::MAX);
-    OnClick::Action(Action { argument: Some(choice), ..Action::new("answer_question", id) })
+    OnClick::Action(Action { argument: Some(choice), ..Action::new(CHOICE, id) })
 }
 
 /// Renders the card after the answer, or without one.
