@@ -128,7 +128,7 @@ async fn tasks_are_listed_and_what_they_came_to_is_read(platform: Platform) {
           [Share in the thread]
     "); }
     assert_eq!(ask(&world, "bo", "dm:bo", "how far are my tasks?", "list_tasks").await, 1);
-    assert!(world.read_new("dm:bo").contains("You have no open task, and none ended in the last week."));
+    assert!(world.read_new("dm:bo").contains("You have no open tasks, and none ended in the last week."));
     for (user, word) in [("ana", "Olive 21"), ("bo", "I couldn't find a task")] {
         world.script_model("tool", [Answer::tool("get_task_result", none.clone()), Answer::text("I see.")]);
         world.say(user, &format!("dm:{user}"), "what did the caterers' task find?").await;

@@ -189,7 +189,7 @@ async fn a_task_is_run_again_once_there_is_room(platform: Platform) {
     assert!(said.contains("4. Plan party 3: queued"), "{said}");
     world.say("ana", "dm:ana", "stop").await;
     let said = world.run_command("ana", "dm:ana", "task").await;
-    assert!(said.contains("You have no open task."), "{said}");
+    assert!(said.contains("You have no open tasks."), "{said}");
     world.read_new("dm:ana");
     world.finish().await;
 }

@@ -40,6 +40,7 @@ on_each_platform!(
     a_step_that_sent_a_mail_and_says_it_was_not_done_may_not_be_complete,
     a_step_whose_mail_was_denied_is_not_done,
     what_is_sent_after_the_end_is_done_since_then,
+    each_of_two_mails_sent_after_the_end_is_told,
     what_is_sent_after_its_step_has_ended_is_done,
     a_step_whose_mail_expired_is_not_done,
     a_step_of_whose_mails_one_was_denied_may_not_be_complete,
@@ -222,7 +223,7 @@ async fn a_result_is_read_raw_and_as_a_file(platform: Platform) {
     }
     world.click("ana", "dm:ana", "As a file").await;
     let said = world.read_new("dm:ana");
-    assert!(said.contains("Here is the result as a file.") && said.contains("[file result-"), "{said}");
+    assert!(said.contains("Here is the result as a file.") && said.contains("[file result."), "{said}");
     world.click("ana", "dm:ana", "As a file").await;
     assert!(world.read_ephemerals("ana").contains("The file is there already, below the result."));
     world.finish().await;
@@ -279,7 +280,7 @@ async fn what_is_no_wish_begins_nothing(platform: Platform) {
     let long = world.run_command("ana", "dm:ana", &format!("task {}", "é".repeat(4_001))).await;
     insta::allow_duplicates! {
         insta::assert_snapshot!([bare, long].join("\n").replace('`', ""), @r"
-            (ana only) nod: You have no open task. Tell me what you want done: /nod task ….
+            (ana only) nod: You have no open tasks. Tell me what you want done: /nod task ….
             (ana only) nod: That is 4,001 characters long, and a task takes at most 4,000. Say it in fewer words. Nothing was begun.
         ");
     }
@@ -330,7 +331,7 @@ async fn open_tasks_are_listed(platform: Platform) {
     let said = world.run_command("ana", "dm:ana", "task").await;
     assert!(!said.contains("Plan the summer party") && said.contains("Stop 1"), "{said}");
     let others = world.run_command("bo", "dm:bo", "task").await;
-    assert!(others.contains("You have no open task."), "{others}");
+    assert!(others.contains("You have no open tasks."), "{others}");
     world.discard().await;
 }
 
@@ -537,7 +538,7 @@ async fn a_step_makes_a_file(platform: Platform) {
     result(&world, "Olive is cheaper.", "See comparison.csv.");
     world.run_command("ana", "dm:ana", "task compare the offers").await;
     let said = world.read_new("dm:ana");
-    assert!(said.contains("Here is the file of your task “"), "{said}");
+    assert!(said.contains("Here is the file from your task “"), "{said}");
     assert_eq!(world.chat.uploaded_file_text("comparison").unwrap(), "caterer,a head\nFig,23\nOlive,21\n");
     let heard = world.model.all_requests().iter().map(Value::to_string).collect::<String>();
     assert!(heard.contains("the content is not JSON"), "{heard}");
@@ -737,7 +738,8 @@ async fn what_is_sent_after_the_end_is_done_since_then(platform: Platform) {
 
               Ana
               Denied by Ana Silva 09:30 WET. Not sent.
-            nod: # Done since then: Compare the offers and tell Bo which to take
+            nod: # Partly done: Compare the offers and tell Bo which to take
+              · Since this was written, the rest was done.
               Olive is cheaper.
 
               I did not send the mail.
@@ -759,6 +761,46 @@ async fn what_is_sent_after_the_end_is_done_since_then(platform: Platform) {
     assert!(open(&mut world, "Show details").await.contains("\n\nDone after the step had ended."));
     if let FakeChat::Slack(_) = world.chat {
         world.close_form("ana");
+    }
+    world.script_model("tool", [Answer::tool("get_task_result", json!({})), Answer::text("He was.")]);
+    world.say("ana", "dm:ana", "what did the caterers' task do, was Bo told?").await;
+    let asked = world.model.requests().pop().unwrap().to_string();
+    assert!(asked.contains("Done after the step had ended."), "{asked}");
+    world.read_new("dm:ana");
+    world.finish().await;
+}
+
+/// Both mails of a step are asked for again after the end, one after the other.
+async fn each_of_two_mails_sent_after_the_end_is_told(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    world.make_mail_address_known("cho").await;
+    plan(&world, &["Tell Bo and Cho"]);
+    let mail_to = |name: &str| json!({ "to": [name], "subject": "The caterer", "body": "Olive it is." });
+    world.model.will(Answer::tool("gmail_send_email", mail_to("Bo")));
+    world.run_command("ana", "dm:ana", "task tell Bo and Cho which to take").await;
+    world.model.will(Answer::tool("gmail_send_email", mail_to("Cho")));
+    world.click("ana", "dm:ana", "Deny").await;
+    world.submit_form("ana", &[]).await;
+    world.model.will(finish("Nobody was told.", "You denied both mails."));
+    result(&world, "Nobody knows.", "You denied both mails.");
+    world.click("ana", "dm:ana", "Deny").await;
+    world.submit_form("ana", &[]).await;
+    for (step, much) in [
+        (
+            "◐ 1 Tell Bo and Cho — may not be complete. Nobody was told. Part of it was done after the",
+            "more of it",
+        ),
+        ("✓ 1 Tell Bo and Cho — Done after the step had ended.", "the rest"),
+    ] {
+        world.click("ana", "dm:ana", "Ask again").await;
+        world.click("ana", "dm:ana", "Approve & send").await;
+        world.advance_past_undo_window().await;
+        let read = world.read_new("dm:ana");
+        assert!(read.contains(step), "{read}");
+        assert!(read.contains(&format!("· Since this was written, {much} was done.")), "{read}");
+        assert_eq!(read.matches("Since this was written").count(), 1, "{read}");
     }
     world.finish().await;
 }

@@ -255,7 +255,7 @@ async fn a_file_made_of_a_mailbox_is_its_owners(platform: Platform) {
     world.connect_google("ana").await;
     let file = json!({ "name": "offers", "kind": "csv", "content": "caterer,a head\nHeliotrope,23\n" });
     begin_with_mailbox(&world, &[Answer::tool("create_file", file)], "See offers.csv.").await;
-    assert!(world.read_new("dm:ana").contains("Here is the file of your task “"));
+    assert!(world.read_new("dm:ana").contains("Here is the file from your task “"));
     assert_eq!(world.chat.uploaded_file_text("offers").unwrap(), "caterer,a head\nHeliotrope,23\n");
     let seen = world.read_new("general");
     assert!(!seen.contains("Heliotrope") && !seen.contains("offers.csv"), "{seen}");

@@ -295,14 +295,8 @@ impl ChatAdapter for DiscordAdapter {
         key: DeliveryId,
     ) -> Result<Shown, ChatError> {
         let channel = self.open_target_channel(target).await?;
-        let mut body = with_nonce(render::message(card, Some(key)), key);
-        // The message is found by its tags, so the name needs nothing to find it by.
         let name = file.title(key);
-        let shown = json!({"type": 13, "file": {"url": format!("attachment://{name}")}});
-        if let Some(components) = body["components"].as_array_mut() {
-            components.push(shown);
-        }
-        body["attachments"] = json!([{"id": "0", "filename": name}]);
+        let body = with_nonce(render::message_with_file(card, &name, key), key);
         let path = format!("channels/{channel}/messages");
         let answer = self.web.upload(&path, &body, &name, &file.text).await?;
         parse_posted(&channel, &answer)

@@ -33,7 +33,20 @@ const FEW: usize = 3;
 /// Returns the body of a request that posts or edits a message. With a key it carries that key for `has_delivery_tags`.
 #[must_use]
 pub fn message(card: &Card, key: Option<DeliveryId>) -> Value {
+    message_of(card, components(card), key)
+}
+
+/// Returns the same with the file of this name below it.
+#[must_use]
+pub fn message_with_file(card: &Card, name: &str, key: DeliveryId) -> Value {
     let mut components = components(card);
+    components.push(json!({"type": 13, "file": {"url": format!("attachment://{name}")}}));
+    let mut message = message_of(card, components, Some(key));
+    message["attachments"] = json!([{"id": "0", "filename": name}]);
+    message
+}
+
+fn message_of(card: &Card, mut components: Vec<Value>, key: Option<DeliveryId>) -> Value {
     if let Some(key) = key {
         delivery_tags::write_delivery_tags(&mut components, key);
     }

@@ -315,8 +315,8 @@ pub struct Shown {
 /// A file to send.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutgoingFile {
-    /// With its extension. It contains the tail of the delivery's id ([`DeliveryId::short`]), by which it can be
-    /// found.
+    /// With its extension. It contains the tail of the delivery's id ([`DeliveryId::short`]), by which Slack's message with
+    /// it can be found.
     pub name: String,
     /// The content.
     pub text: String,

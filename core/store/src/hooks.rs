@@ -7,8 +7,6 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::{PersonId, RunId, TenantId};
 use nod_contract::provider::Provider;
 
-use crate::workflow::Acted;
-
 /// An account can no longer be used.
 #[derive(Debug, Clone, Copy)]
 pub struct AccountEnded<'a> {
@@ -32,17 +30,6 @@ pub struct StepMoved {
     pub waits_for: Option<WaitsFor>,
     /// What it does now, in neutral words without the dots: the kind of activity, never whose or which content.
     pub activity: Vec<&'static str>,
-}
-
-/// Something that a step of a workflow had asked for was done after the step had ended.
-#[derive(Debug, Clone, Copy)]
-pub struct StepActed {
-    pub tenant: TenantId,
-    /// The run of the workflow.
-    pub run: RunId,
-    pub step: RunId,
-    /// How much of all that it asked for is done now.
-    pub acted: Acted,
 }
 
 /// The run of a workflow was stopped.
@@ -92,16 +79,6 @@ pub trait Hook: Send + Sync {
         &self,
         _conn: &mut PgConnection,
         _stopped: WorkflowStopped,
-        _now: Timestamp,
-    ) -> sqlx::Result<()> {
-        Ok(())
-    }
-
-    /// Called last, as [`step_moved`](Self::step_moved), with the lane of the workflow's run locked.
-    async fn step_acted(
-        &self,
-        _conn: &mut PgConnection,
-        _acted: StepActed,
         _now: Timestamp,
     ) -> sqlx::Result<()> {
         Ok(())

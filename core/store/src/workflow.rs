@@ -96,6 +96,20 @@ pub trait Workflow: Send + Sync {
         rows: &Value,
         now: Timestamp,
     ) -> sqlx::Result<()>;
+
+    /// Writes what a step had asked for and what was done after the step had ended. Called as [`write`](Self::write), in a
+    /// commit of its own; the run goes on as if nothing had happened, or has ended.
+    ///
+    /// # Errors
+    /// If the database does not answer; nothing is committed then.
+    async fn write_acted(
+        &self,
+        conn: &mut PgConnection,
+        run: &WorkflowRun,
+        step: RunId,
+        acted: Acted,
+        now: Timestamp,
+    ) -> sqlx::Result<()>;
 }
 
 /// What a person wants done.
@@ -263,6 +277,9 @@ impl Job for WorkflowJob {
 pub enum WorkflowEvent {
     /// One of its steps ended.
     StepEnded { step: RunId, outcome: StepOutcome },
+    /// Something that a step had asked for was done after the step had ended: how much is done now. It is told also to a
+    /// run that has ended.
+    StepActed { step: RunId, acted: Acted },
     /// A person changed its ability's rows: it goes on from what they say now.
     RowsChanged,
 }

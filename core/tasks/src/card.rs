@@ -302,13 +302,6 @@ pub(crate) fn result(run: RunId, task: &Task, result: &TaskResult) -> Card {
     }
 }
 
-/// Returns the title of a result since which more was done.
-pub(crate) fn title_since(task: &Task) -> String {
-    let end = how_far(task);
-    let since = if task.count_done() > 0 { " since then" } else { "" };
-    format!("{end}{since}: {}", task.title)
-}
-
 /// Writes the message that says why a task ended without a result.
 pub(crate) fn failure(task: &Task, run: RunId, reason: &str) -> Card {
     let done = task.count_done();

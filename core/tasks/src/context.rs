@@ -6,9 +6,6 @@ use chrono::TimeDelta;
 
 use nod_people::context::Chat;
 
-/// The most tasks of a person that are open or queued: a list of them with their buttons is one message on each platform.
-const MAX_LISTED: usize = 8;
-
 /// What an organisation sets for tasks.
 #[derive(Debug, Clone, Copy)]
 pub struct TaskLimits {
@@ -35,18 +32,6 @@ pub(crate) enum Room {
     Later,
     /// It is refused.
     Never,
-}
-
-impl TaskLimits {
-    /// Returns what becomes of a further task of a person who has so many open or queued. It overtakes none that is queued.
-    pub(crate) fn room_beside(self, open: usize, is_any_queued: bool) -> Room {
-        let most = usize::try_from(self.open).unwrap_or(usize::MAX);
-        match open {
-            MAX_LISTED.. => Room::Never,
-            count if count < most && !is_any_queued => Room::Now,
-            _ => Room::Later,
-        }
-    }
 }
 
 #[derive(Clone)]

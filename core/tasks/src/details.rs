@@ -62,7 +62,7 @@ pub(crate) async fn post_file(
     let Some(owner) = sql::find_owner(conn, asker.tenant, run).await? else {
         return whisper("I can't find that any more.");
     };
-    let name = format!("result-{}.md", run.short());
+    let name = format!("result-{}.md", id.short());
     let words = Card::from_markdown("Here is the result as a file.");
     let new = NewDelivery {
         id,

@@ -11,6 +11,7 @@ mod context;
 mod create_file;
 mod create_task;
 mod details;
+mod done_since;
 mod failed_step;
 mod finish_step;
 mod home;

@@ -8,6 +8,9 @@ use crate::{FINALISE, PLAN, QUEUED};
 use nod_contract::card::{Block, Card, Row};
 use nod_contract::ids::{DeliveryId, RunId};
 
+/// The most tasks of a person that are open or queued: a list of them with their buttons is one message on each platform.
+const MAX_LISTED: usize = 8;
+
 /// A task that has not ended.
 pub(crate) struct OpenTask {
     pub(crate) id: Uuid,
@@ -30,7 +33,7 @@ pub(crate) struct OpenTask {
 pub(crate) fn card(open: &[OpenTask], typed: &str, limits: TaskLimits) -> Card {
     let begin = format!("Tell me what you want done: `{typed}`.");
     if open.is_empty() {
-        return Card::from_markdown(format!("You have no open task. {begin}"));
+        return Card::from_markdown(format!("You have no open tasks. {begin}"));
     }
     let begin = match room_beside(open, limits) {
         Room::Now => begin,
@@ -45,9 +48,14 @@ pub(crate) fn open_tasks_card(open: &[OpenTask]) -> Card {
     Card { title: Some("Your open tasks".to_owned()), body: lines(open).collect(), ..Card::default() }
 }
 
-/// Returns what becomes of a further task beside these.
+/// Returns what becomes of a further task beside these. It overtakes none that is queued.
 pub(crate) fn room_beside(open: &[OpenTask], limits: TaskLimits) -> Room {
-    limits.room_beside(open.len(), open.iter().any(|task| task.node == QUEUED))
+    let most = usize::try_from(limits.open).unwrap_or(usize::MAX);
+    match open.len() {
+        MAX_LISTED.. => Room::Never,
+        count if count < most && open.iter().all(|task| task.node != QUEUED) => Room::Now,
+        _ => Room::Later,
+    }
 }
 
 /// Says why no further task can be begun.

@@ -26,25 +26,6 @@ pub(crate) async fn show(
     delivery::update_card(conn, tenant, DeliveryId(shown.task.card), &card, now).await
 }
 
-/// Says above the result of a task how far it is now. The result itself stays as it was written.
-pub(crate) async fn show_result(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    id: RunId,
-    now: Timestamp,
-) -> sqlx::Result<()> {
-    let (result, shown) = (
-        delivery::sql::load(conn, tenant, card::end_id(id)).await?,
-        sql::load_shown(conn, tenant, id).await?,
-    );
-    let (Some((mut result, _)), Some(shown)) = (result, shown) else { return Ok(()) };
-    if shown.phase != card::Phase::Done {
-        return Ok(());
-    }
-    result.card.title = Some(card::title_since(&shown.task));
-    delivery::update_card(conn, tenant, result.id, &result.card, now).await
-}
-
 /// Takes the buttons from the message of a step that failed.
 async fn close_notice(
     conn: &mut PgConnection,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
-use sqlx::types::{Json, Uuid};
+use sqlx::types::Json;
 
 use crate::about::About;
 use crate::card::Phase;
@@ -11,9 +11,8 @@ use crate::{DELETED, FINALISE, PLAN, QUEUED, StepAnswer, StepStatus, Task, TaskS
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, PersonId, RunId, TenantId};
 use nod_contract::privacy::{Audience, Provenance};
-use nod_store::hooks::{StepActed, StepMoved, WaitsFor};
+use nod_store::hooks::{StepMoved, WaitsFor};
 use nod_store::steps::audience_person_id;
-use nod_store::workflow::Acted;
 
 /// What a transition writes of its task.
 #[derive(Debug, Serialize, Deserialize)]
@@ -216,124 +215,6 @@ pub(crate) async fn list_open(
     .await
 }
 
-/// Returns the oldest queued tasks of a person, as many as can begin if this many are worked on at once.
-pub(crate) async fn list_next_queued(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    person: PersonId,
-    most: i64,
-) -> sqlx::Result<Vec<RunId>> {
-    let queued = sqlx::query_scalar!(
-        "select id from runs
-         where tenant_id = $1 and person_id = $2 and workflow = 'task' and status = 'waiting' and node = 'queued'
-         order by created_at, id limit greatest(0, $3 - (
-             select count(*) from runs o where o.tenant_id = $1 and o.person_id = $2 and o.workflow = 'task'
-                 and o.status in ('queued', 'running', 'waiting') and o.node <> 'queued'))",
-        tenant.0,
-        person.0,
-        most
-    )
-    .fetch_all(conn)
-    .await?;
-    Ok(queued.into_iter().map(RunId).collect())
-}
-
-/// Returns whose task has ended, if others of theirs can be queued: some are open, or one is worked on at a time, so that the
-/// only one to wait for can be the one that ends while another is being queued.
-pub(crate) async fn find_person_with_queue(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    ended: RunId,
-    most: i64,
-) -> sqlx::Result<Option<PersonId>> {
-    let person = sqlx::query_scalar!(
-        "select t.person_id from tasks t
-         where t.tenant_id = $1 and t.id = $2 and ($3::bigint = 1 or exists (
-             select 1 from runs o where o.tenant_id = t.tenant_id and o.person_id = t.person_id and o.workflow = 'task'
-                 and o.status in ('queued', 'running', 'waiting')))",
-        tenant.0,
-        ended.0,
-        most
-    );
-    Ok(person.fetch_optional(conn).await?.map(PersonId))
-}
-
-/// A task that has ended.
-pub(crate) struct EndedTask {
-    pub(crate) id: Uuid,
-    pub(crate) title: String,
-    /// The status of its run.
-    pub(crate) status: String,
-    /// How many of its steps were done, may not be complete, and are there.
-    pub(crate) done: i64,
-    pub(crate) incomplete: i64,
-    pub(crate) steps: i64,
-    pub(crate) summary: Option<String>,
-    /// Where its title and what it came to are from.
-    pub(crate) sources: Vec<String>,
-    pub(crate) finished_at: Timestamp,
-}
-
-/// Returns the tasks of a person that ended after this, the newest first.
-pub(crate) async fn list_ended(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    person: PersonId,
-    since: Timestamp,
-) -> sqlx::Result<Vec<EndedTask>> {
-    sqlx::query_as!(
-        EndedTask,
-        r#"select t.id, t.title, r.status, t.summary, t.about_sources || t.untrusted_sources as "sources!",
-             t.finished_at as "finished_at!", count(*) filter (where s.status = 'done') as "done!",
-             count(*) filter (where s.status = 'incomplete') as "incomplete!", count(s.number) as "steps!"
-         from tasks t
-         join runs r on r.tenant_id = t.tenant_id and r.id = t.id
-         left join task_steps s on s.tenant_id = t.tenant_id and s.task_id = t.id
-         where t.tenant_id = $1 and t.person_id = $2 and t.finished_at > $3 and t.note <> $4
-         group by t.tenant_id, t.id, r.status
-         order by t.finished_at desc"#,
-        tenant.0,
-        person.0,
-        since,
-        DELETED
-    )
-    .fetch_all(conn)
-    .await
-}
-
-/// What a task came to.
-pub(crate) struct FoundResult {
-    pub(crate) title: String,
-    pub(crate) conversation_id: Uuid,
-    pub(crate) summary: Option<String>,
-    pub(crate) result: Option<String>,
-    pub(crate) only_for: Option<Uuid>,
-    pub(crate) sources: Vec<String>,
-}
-
-/// Returns the result of a person's task by the end of its id or by words of its title; the newest if several have them.
-pub(crate) async fn find_result(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    person: PersonId,
-    name: &str,
-) -> sqlx::Result<Option<FoundResult>> {
-    sqlx::query_as!(
-        FoundResult,
-        r#"select title, conversation_id, summary, result, only_for, about_sources || untrusted_sources as "sources!"
-         from tasks
-         where tenant_id = $1 and person_id = $2 and result is not null
-           and (right(replace(id::text, '-', ''), 8) = $3 or coalesce((
-             select bool_and(strpos(lower(title), word) > 0) from unnest(string_to_array(lower($3), ' ')) word), true))
-         order by title = $3 desc, finished_at desc limit 1"#,
-        tenant.0,
-        person.0,
-        name
-    )
-    .fetch_optional(conn)
-    .await
-}
-
 /// Writes what a transition decided; returns whether it wrote anything.
 pub(crate) async fn write(
     conn: &mut PgConnection,
@@ -494,27 +375,26 @@ pub(crate) async fn update_moved(conn: &mut PgConnection, moved: &StepMoved) -> 
     Ok(done.rows_affected() > 0)
 }
 
-/// Notes that what a step had asked for was done after it had ended; returns whether that is new.
-pub(crate) async fn update_acted(conn: &mut PgConnection, of: StepActed) -> sqlx::Result<bool> {
-    let (status, words) = match of.acted {
-        Acted::Fully => (StepStatus::Done, "Done after the step had ended."),
-        Acted::Partly => (StepStatus::Incomplete, "Part of it was done after the step had ended."),
-        Acted::NoneAsked | Acted::NotAtAll => return Ok(false),
-    };
-    // Where the words of a task were deleted, none are added.
-    let done = sqlx::query!(
-        "update task_steps set status = $4, summary = $5, output = output || E'\n\n' || $5
-         where tenant_id = $1 and task_id = $2 and run_id = $3 and status in ('incomplete', 'not_done')
-           and summary is not null",
-        of.tenant.0,
-        of.run.0,
-        of.step.0,
+/// Notes that what a step had asked for was done after it had ended. `words` are added to what it handed on.
+pub(crate) async fn update_done_since(
+    conn: &mut PgConnection,
+    (tenant, task): (TenantId, RunId),
+    (number, status): (i16, StepStatus),
+    (summary, words): (&str, &str),
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update task_steps set status = $4, summary = $5, output = output || E'\\n\\n' || $6
+         where tenant_id = $1 and task_id = $2 and number = $3",
+        tenant.0,
+        task.0,
+        number,
         status.as_str(),
+        summary,
         words
     )
     .execute(conn)
     .await?;
-    Ok(done.rows_affected() > 0)
+    Ok(())
 }
 
 /// Ends a task that was stopped; returns false if the run is that of no task. If it is deleted, its words go.

@@ -7,10 +7,10 @@ use crate::context::TaskContext;
 use crate::job::TaskJob;
 use crate::{failed_step, notice, progress, queue, sql};
 use nod_contract::clock::Timestamp;
-use nod_store::hooks::{Hook, StepActed, StepMoved, WorkflowStopped};
+use nod_store::hooks::{Hook, StepMoved, WorkflowStopped};
 use nod_store::jobs::{Claim, Job, JobHandler, WorkError};
 
-/// Shows that a step goes on or waits, that a task was stopped, and what was done after its step had ended.
+/// Shows that a step goes on or waits, and that a task was stopped.
 pub(crate) struct ShowsSteps(pub(crate) TaskContext);
 
 #[async_trait]
@@ -23,19 +23,6 @@ impl Hook for ShowsSteps {
     ) -> sqlx::Result<()> {
         if sql::update_moved(conn, moved).await? {
             progress::show(conn, moved.tenant, moved.run, now).await?;
-        }
-        Ok(())
-    }
-
-    async fn step_acted(
-        &self,
-        conn: &mut PgConnection,
-        acted: StepActed,
-        now: Timestamp,
-    ) -> sqlx::Result<()> {
-        if sql::update_acted(conn, acted).await? {
-            progress::show_result(conn, acted.tenant, acted.run, now).await?;
-            progress::show(conn, acted.tenant, acted.run, now).await?;
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ use crate::plan::{self, Plan, TaskResult};
 use crate::sql::{self, Rows};
 use crate::{
     FINALISE, NewTask, PLAN, QUEUED, STEPS, StepAnswer, StepStatus, TASK, Task, TaskStep, ask_user, card,
-    command, create_file, create_task, job, progress, queue,
+    command, create_file, create_task, done_since, job, progress, queue,
 };
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, RunId};
@@ -156,6 +156,17 @@ impl Workflow for Tasks {
             }
             _ => Ok(()),
         }
+    }
+
+    async fn write_acted(
+        &self,
+        conn: &mut PgConnection,
+        run: &WorkflowRun,
+        step: RunId,
+        acted: Acted,
+        now: Timestamp,
+    ) -> sqlx::Result<()> {
+        done_since::write(&self.0, conn, (run.tenant, run.id), (step, acted), now).await
     }
 }
 

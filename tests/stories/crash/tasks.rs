@@ -318,7 +318,7 @@ async fn play(platform: Platform, seed: u64, most_kills: usize) -> Vec<String> {
     for words in [
         "# Done: List my newest mail",
         "→ Sent",
-        "Here is the file of your task",
+        "Here is the file from your task",
         "Which date? → 19 March",
         "[file plan.",
     ] {

@@ -91,7 +91,7 @@ export function renderGuide() {
   document.body.classList.toggle("begun", done.size > 0);
   const sign = ({ next, ...one }) => JSON.stringify([one, next && [next.words, next.label, next.note?.at]]);
   reconcile(parts.list, [...gone, ...steps], (one) => one.id, sign, stepNode);
-  parts.more.hidden = open === 0;
+  parts.more.hidden = open === 0 && [...done].every((step) => step.startsWith(key(way.name, "")));
   parts.more.replaceChildren("More", el("span", { class: "wide" }, ` to try (${tried.size} of ${MORE.length})`));
   renderMore(tried, { ask, askOnDiscord });
 }

@@ -18,7 +18,7 @@ use nod_contract::card::{Block, Card};
 use nod_contract::chat::{DeliveryTarget, OutgoingFile};
 use nod_contract::clock::Timestamp;
 use nod_contract::digest::digest;
-use nod_contract::ids::{DeliveryId, OfferId, named_lane_id};
+use nod_contract::ids::{DeliveryId, OfferId, RunId, named_lane_id};
 use nod_contract::model::Turn;
 use nod_contract::privacy::Audience;
 use nod_memory::work::MemoryJob;
@@ -326,8 +326,8 @@ impl<'a> Commit<'a> {
                 let file =
                     OutgoingFile { name: format!("{stem}-{}.{extension}", id.short()), text: text.clone() };
                 let goal = self.run.state.goal.as_ref();
-                let of = goal.map_or_else(String::new, |goal| format!(" of {}", goal.label));
-                let words = placeholder_card(format!("Here is the file{of}."));
+                let from = goal.map_or_else(String::new, |goal| format!(" from {}", goal.label));
+                let words = placeholder_card(format!("Here is the file{from}."));
                 self.outbox().post_file(conn, id, (&words, &file), *audience, now).await
             }
             NodeOutput::Work { workflow } => {
@@ -550,6 +550,23 @@ impl<'a> Commit<'a> {
     pub(super) fn principal_name(&self) -> &str {
         &self.run.state.principal.name
     }
+}
+
+/// Tells the workflow of a step that has ended that something it had asked for was done since.
+pub(super) async fn tell_done_since(
+    core: &Agent,
+    claim: &Claim,
+    step: RunId,
+    workflow: RunId,
+) -> Result<(), WorkError> {
+    let mut tx = core.begin().await?;
+    jobs::assert_lease(&mut tx, claim).await?;
+    // Whether it called an action that was refused is no longer known.
+    let acted = sql::load_actions(&mut tx, claim.tenant, step).await?.acted(false);
+    let event = WorkflowEvent::StepActed { step, acted };
+    workflow::notify(&mut tx, claim.tenant, workflow, event, core.now()).await?;
+    jobs::complete(&mut tx, claim).await?;
+    Ok(commit_and_begin(tx, &core.jobs).await?)
 }
 
 /// Completes a job that has nothing left to do.

@@ -29,9 +29,8 @@ use nod_people::reading::Whose;
 use nod_people::{assistant_thread, attachment};
 use nod_requests::approval::{self, sql::PendingFilter};
 use nod_requests::draft;
-use nod_store::hooks::StepActed;
 use nod_store::jobs::{self, Claim, WorkError};
-use nod_store::runs::{self, RunEvent};
+use nod_store::runs::RunEvent;
 use nod_store::steps::StepRecord;
 use nod_store::workflow::STEP;
 
@@ -71,7 +70,7 @@ pub async fn advance(
             (Some(workflow), Some(RunEvent::EffectFinished { result: Ok(_), .. }))
                 if run.status == "done" =>
             {
-                tell_done_since(core, claim, &run, workflow).await
+                commit::tell_done_since(core, claim, id, workflow).await
             }
             _ => commit::complete_job(core, claim).await,
         };
@@ -110,21 +109,6 @@ pub async fn advance(
         }
         ended => ended,
     }
-}
-
-/// Tells the abilities that what a step had asked for was done after it had ended.
-async fn tell_done_since(core: &Agent, claim: &Claim, step: &Run, workflow: RunId) -> Result<(), WorkError> {
-    let (tenant, now) = (claim.tenant, core.now());
-    let mut tx = core.begin().await?;
-    jobs::sql::assert_lease(&mut tx, claim).await?;
-    // The workflow might be committing a step of its own.
-    runs::lock(&mut tx, tenant, workflow).await?;
-    let acted = sql::load_actions(&mut tx, tenant, step.id).await?.acted(step.state.acts);
-    for hook in &core.accounts.hooks {
-        hook.step_acted(&mut tx, StepActed { tenant, run: workflow, step: step.id, acted }, now).await?;
-    }
-    jobs::sql::complete(&mut tx, claim).await?;
-    Ok(tx.commit().await?)
 }
 
 async fn is_stopped(core: &Agent, claim: &Claim, run: RunId) -> sqlx::Result<bool> {

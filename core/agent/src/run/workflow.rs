@@ -23,7 +23,7 @@ use nod_people::{delivery, open_pages, people};
 use nod_store::jobs::{Claim, WorkError, commit_and_begin, sql as jobs};
 use nod_store::steps::{self, StepRecord};
 use nod_store::workflow::{
-    GaveUp, NewStep, Next, Transition, Want, WorkflowContext, WorkflowEvent, WorkflowJob, WorkflowRun,
+    Acted, GaveUp, NewStep, Next, Transition, Want, WorkflowContext, WorkflowEvent, WorkflowJob, WorkflowRun,
 };
 
 const WENT_WRONG: &str = "something kept going wrong on my side";
@@ -41,10 +41,18 @@ pub async fn advance(
         let Some(row) = sql::load_workflow_run(&mut conn, claim.tenant, id).await? else {
             return Ok(jobs::complete(&mut conn, claim).await?);
         };
-        if !row.is_active {
+        let acted = match event {
+            Some(WorkflowEvent::StepActed { step, acted }) => Some((*step, *acted)),
+            _ => None,
+        };
+        if !row.is_active && acted.is_none() {
             return Ok(jobs::complete(&mut conn, claim).await?);
         }
         let registered = core.workflows.get(&row.workflow).ok_or("no such workflow")?;
+        if let Some(acted) = acted {
+            drop(conn);
+            return write_acted(core, claim, (registered, &row.run), acted).await;
+        }
         let loaded = registered.workflow.load(&mut conn, &row.run).await?;
         drop(conn);
         let started = core.now();
@@ -78,6 +86,22 @@ pub async fn advance(
         }
         event = None;
     }
+}
+
+/// Writes what was done after a step had ended, without a node of the run.
+async fn write_acted(
+    core: &Agent,
+    claim: &Claim,
+    (registered, run): (&RegisteredWorkflow, &WorkflowRun),
+    (step, acted): (RunId, Acted),
+) -> Result<(), WorkError> {
+    let now = core.now();
+    let mut tx = core.begin().await?;
+    jobs::assert_lease(&mut tx, claim).await?;
+    registered.workflow.write_acted(&mut tx, run, step, acted, now).await?;
+    open_pages::enqueue_refresh(&mut tx, run.tenant, run.principal.person, now).await?;
+    jobs::complete(&mut tx, claim).await?;
+    Ok(tx.commit().await?)
 }
 
 async fn is_member(

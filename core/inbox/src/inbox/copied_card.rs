@@ -4,7 +4,7 @@
 
 use sqlx::PgConnection;
 
-use super::InboundContext;
+use super::{InboundContext, button_click};
 use nod_contract::card::{Action, Block, Card};
 use nod_contract::chat::{ChannelRef, DeliveryTarget, Inbound, InteractionResponse};
 use nod_contract::ids::{ApprovalId, DeliveryId, PersonId, QuestionId};
@@ -44,7 +44,8 @@ pub(super) fn copy_of(mut card: Card) -> Card {
     card
 }
 
-/// Whether an accepted action changes its card. A message that only its reader sees is always a copy.
+/// Whether an accepted action changes its card. Of a question and of what an ability asks for, only a copy that was shown to
+/// one person is of interest: the card itself is drawn by whoever is told.
 fn changes_card(verb: &Action, is_ephemeral: bool) -> bool {
     const KINDS: [&str; 9] = [
         "deny",
@@ -57,7 +58,8 @@ fn changes_card(verb: &Action, is_ephemeral: bool) -> bool {
         "undo",
         question::ANSWER_FORM,
     ];
-    is_ephemeral || verb.is_approval() || KINDS.contains(&verb.kind.as_str())
+    let is_asked = verb.kind == question::CHOICE || !button_click::own_verbs().any(|own| own == verb.kind);
+    verb.is_approval() || KINDS.contains(&verb.kind.as_str()) || (is_ephemeral && is_asked)
 }
 
 /// A click on a card, or a form that was opened by one.

@@ -1,5 +1,7 @@
 //! The tools `list_tasks` and `get_task_result`: which tasks a person has, and what one of them came to.
 
+mod sql;
+
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -9,7 +11,7 @@ use sqlx::PgPool;
 
 use crate::card::{count, describe_end};
 use crate::list::describe_progress;
-use crate::sql::{self, EndedTask};
+use crate::sql as tasks;
 use nod_contract::ids::RunId;
 use nod_contract::privacy::Provenance;
 use nod_contract::tool::{Reach, ReadTool, Tool, ToolContext, ToolError, ToolOutput, ToolResult, ToolSpec};
@@ -24,7 +26,7 @@ const MAX_NAME_CHARS: usize = 200;
 pub(crate) fn tools(pool: &PgPool) -> Vec<Tool> {
     let spec = ToolSpec {
         name: "get_task_result",
-        description: include_str!("../prompts/get_task_result.md"),
+        description: include_str!("../../prompts/get_task_result.md"),
         parameters: json!({
             "type": "object",
             "properties": {
@@ -61,7 +63,7 @@ impl Listing for ListTasks {
     async fn list(&self, cx: &ToolContext) -> sqlx::Result<ToolOutput> {
         let (tenant, person) = (cx.scope.tenant, cx.principal.person);
         let mut conn = self.0.acquire().await?;
-        let open = sql::list_open(&mut conn, tenant, person).await?;
+        let open = tasks::list_open(&mut conn, tenant, person).await?;
         let ended = sql::list_ended(&mut conn, tenant, person, cx.now - TimeDelta::days(LISTED_DAYS)).await?;
         drop(conn);
         let open_lines = open.iter().map(|task| line(&task.title, &describe_progress(task)));
@@ -95,8 +97,10 @@ fn line(title: &str, how_far: &str) -> String {
 /// Writes the list: what is open, and then what has ended.
 fn describe(open: &[String], ended: &[String]) -> String {
     let has = match open.len() {
-        0 if ended.is_empty() => return "You have no open task, and none ended in the last week.".to_owned(),
-        0 => "You have no open task.".to_owned(),
+        0 if ended.is_empty() => {
+            return "You have no open tasks, and none ended in the last week.".to_owned();
+        }
+        0 => "You have no open tasks.".to_owned(),
         number => format!("You have {}:\n\n{}", count(number, "open task"), open.join("\n")),
     };
     let more = match ended.len().saturating_sub(MAX_ROWS) {
@@ -112,7 +116,7 @@ fn describe(open: &[String], ended: &[String]) -> String {
     }
 }
 
-fn outcome(task: &EndedTask) -> &'static str {
+fn outcome(task: &sql::EndedTask) -> &'static str {
     match task.status.as_str() {
         "done" => {
             let count = |steps: i64| usize::try_from(steps).unwrap_or_default();
@@ -149,7 +153,10 @@ impl ReadTool for GetResult {
             };
             return Err(ToolError::NotFound { what });
         };
-        let content = json!({ "title": task.title, "summary": task.summary, "result": task.result });
+        // What was done since the result was written is said by its step alone.
+        let content = json!({
+            "title": task.title, "steps": task.steps, "summary": task.summary, "result": task.result,
+        });
         let output = ToolOutput::trusted(content).with_provenance(Provenance::from_sources(task.sources));
         // Where it was posted for all, all may hear of it again.
         let is_public_here = task.only_for.is_none() && task.conversation_id == cx.scope.case.0;

@@ -1,14 +1,17 @@
 //! Tasks that wait until another one of their person has ended.
 //!
 //! Whether there is room is decided by one job at a time, in a lane of the person. Whatever can make room enqueues it, and so does
-//! a task that is queued: the later of two commits that do not see each other is followed by a job that sees both.
+//! a task that is queued: the later of two commits that do not see each other is followed by a job that sees both. Where
+//! several tasks end while several are being queued, one can wait until the next ends.
+
+mod sql;
 
 use sqlx::PgConnection;
 
 use crate::context::{Room, TaskContext};
 use crate::job::TaskJob;
 use crate::list::{self, OpenTask};
-use crate::sql;
+use crate::sql as tasks;
 use nod_contract::chat::InteractionResponse;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{PersonId, RunId, TenantId, named_lane_id};
@@ -21,7 +24,7 @@ pub(crate) async fn find_room(
     conn: &mut PgConnection,
     (tenant, person): (TenantId, PersonId),
 ) -> sqlx::Result<(Room, Vec<OpenTask>)> {
-    let open = sql::list_open(conn, tenant, person).await?;
+    let open = tasks::list_open(conn, tenant, person).await?;
     Ok((list::room_beside(&open, core.limits), open))
 }
 
