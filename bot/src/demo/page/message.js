@@ -48,9 +48,9 @@ function content(message) {
   return el("div", { class: "rich" }, mrkdwn(message.text ?? ""));
 }
 
-function file({ name, preview }) {
-  if (!preview) return el("p", { class: "file" }, `📄 ${name}`);
-  return el("details", { class: "file" }, el("summary", {}, `📄 ${name}`), el("pre", {}, preview));
+function file({ name, title = name, preview }) {
+  if (!preview) return el("p", { class: "file" }, `📄 ${title}`);
+  return el("details", { class: "file" }, el("summary", {}, `📄 ${title}`), el("pre", {}, preview));
 }
 
 async function press(message, element, isLink, node) {
