@@ -71,11 +71,79 @@ async fn a_holder_that_lost_its_lease_ends_nothing() {
     let (tenant, lane, lost): (Uuid, Uuid, Uuid) =
         sqlx::query_as("select tenant_id, id, lease_id from lanes").fetch_one(&pool).await.unwrap();
     claim(&pool).await;
-    let ended = "select count(*) from complete_job($1, $2, $3, 1, now(), 10, 4)";
-    let ended = sqlx::query_scalar(ended).bind(tenant).bind(lane).bind(lost);
-    let ended: i64 = ended.fetch_one(&pool).await.unwrap();
-    let lanes: i64 = sqlx::query_scalar("select count(*) from lanes").fetch_one(&pool).await.unwrap();
-    assert_eq!((ended, lanes), (0, 1));
+    for end in ["complete_job($1, $2, $3, 1, now(), 10, 4)", "end_job($1, $2, $3, 1, now(), 10)"] {
+        let ended = format!("select count(*) from {end}");
+        let ended = sqlx::query_scalar(AssertSqlSafe(ended)).bind(tenant).bind(lane).bind(lost);
+        let ended: i64 = ended.fetch_one(&pool).await.unwrap();
+        let lanes: i64 = sqlx::query_scalar("select count(*) from lanes").fetch_one(&pool).await.unwrap();
+        assert_eq!((ended, lanes), (0, 1), "{end}");
+    }
+    pool.close().await;
+    database.drop_database().await;
+}
+
+/// Ends the first job of the only lane. Returns the next one if it is leased, or when it is due, in hours.
+async fn end_first(conn: &mut PgConnection, seconds: Option<f64>) -> (Option<i64>, Option<i32>, Option<i32>) {
+    sqlx::query_as(
+        "select e.id, e.attempts, round(extract(epoch from e.next_due_at - now()) / 3600)::integer
+         from lanes l, end_job(l.tenant_id, l.id, l.lease_id, l.job, now(), $1) e",
+    )
+    .bind(seconds)
+    .fetch_one(conn)
+    .await
+    .unwrap()
+}
+
+#[tokio::test]
+async fn the_end_of_a_job_leases_the_next_one_of_its_lane() {
+    let database = TestDatabase::new().await;
+    let pool = database.pool(1).await;
+    insert_leased(&pool, 1..=1, "1 hour").await;
+    let mut conn = pool.acquire().await.unwrap();
+    for (job, due) in [(2, "now()"), (3, "now()"), (4, "now() + interval '2 hours'")] {
+        let queue = format!(
+            "with lane as (update lanes set queued = queued + 1 returning tenant_id, id)
+             insert into queued_jobs (tenant_id, lane_id, id, payload, run_at, created_at)
+             select tenant_id, id, {job}, '{{}}', {due}, now() from lane"
+        );
+        sqlx::query(AssertSqlSafe(queue)).execute(&mut *conn).await.unwrap();
+    }
+    assert_eq!(end_first(&mut conn, Some(10.0)).await, (Some(2), Some(1), None));
+    // Its process is stopping.
+    assert_eq!(end_first(&mut conn, None).await, (None, None, Some(0)));
+    sqlx::query("select from claim_jobs(now(), 10, 1)").execute(&mut *conn).await.unwrap();
+    assert_eq!(end_first(&mut conn, Some(10.0)).await, (None, None, Some(2)));
+    drop(conn);
+    assert_eq!(claim(&pool).await, []);
+    pool.close().await;
+    database.drop_database().await;
+}
+
+#[tokio::test]
+async fn a_plan_made_while_there_were_no_lanes_finds_one_of_many() {
+    let database = TestDatabase::new().await;
+    let pool = database.pool(1).await;
+    sqlx::query("set enable_seqscan = off").execute(&pool).await.unwrap();
+    sqlx::query("analyze lanes").execute(&pool).await.unwrap();
+    insert_leased(&pool, 1..=1, "1 hour").await;
+    let mut conn = pool.acquire().await.unwrap();
+    end_first(&mut conn, Some(10.0)).await;
+    drop(conn);
+    insert_leased(&pool, 1..=2_000, "1 hour").await;
+    let mut tx = nod_store::store::begin(&pool).await.unwrap();
+    let (tenant, lane, lease): (Uuid, Uuid, Uuid) =
+        sqlx::query_as("select tenant_id, id, lease_id from lanes where job = 7")
+            .fetch_one(&mut *tx)
+            .await
+            .unwrap();
+    let before = count_visited(&mut tx).await;
+    let end =
+        sqlx::query("select from end_job($1, $2, $3, 7, now(), 10)").bind(tenant).bind(lane).bind(lease);
+    let ended = end.execute(&mut *tx).await.unwrap().rows_affected();
+    let visited = count_visited(&mut tx).await - before;
+    tx.rollback().await.unwrap();
+    assert_eq!(ended, 1);
+    assert!(visited < 10, "{visited} lanes visited");
     pool.close().await;
     database.drop_database().await;
 }

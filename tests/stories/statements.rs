@@ -24,8 +24,11 @@ const DRAWN: [&str; 2] = ["job", "lease_id"];
 const UNTRIED: usize = 13;
 
 /// The functions that write, and the columns that their first parameters are compared with.
-const WRITING_FUNCTIONS: [(&str, &[&str]); 2] =
-    [("complete_job", &["tenant_id", "id", "lease_id", "job"]), ("enqueue_once", &["tenant_id", "id"])];
+const WRITING_FUNCTIONS: [(&str, &[&str]); 3] = [
+    ("complete_job", &["tenant_id", "id", "lease_id", "job"]),
+    ("end_job", &["tenant_id", "id", "lease_id", "job"]),
+    ("enqueue_once", &["tenant_id", "id"]),
+];
 
 /// They show rows of tables.
 const VIEWS: [&str; 3] = ["conversation_locations", "jobs", "run_steps"];
@@ -195,6 +198,8 @@ fn fill_parameters(
             (_, "Timestamptz", ..) => Value::from("2026-03-06 09:31Z"),
             (_, "Uuid" | "UuidArray", ..) => Value::from("00000000-0000-0000-0000-0000000000ff"),
             (_, "Bool", ..) => Value::from(true),
+            // A list of messages.
+            (_, "Jsonb", ..) if query.contains("send_messages(") => Value::Array(Vec::new()),
             (_, "Jsonb", ..) => Value::Object(Map::new()),
             _ => Value::from(1),
         };

@@ -103,8 +103,12 @@ async fn connect(url: &SecretString, max_connections: u32) -> Result<PgPool, sql
     let options = options.application_name("nod").options([
         // Planning most statements costs more than running them, and their plans do not depend on the values.
         ("plan_cache_mode", "force_generic_plan"),
-        // For disks without a seek. A table of jobs is mostly dead rows: it looks small enough to be read whole, and is not.
+        // For disks without a seek.
         ("random_page_cost", "1.1"),
+        // A table of jobs is mostly dead rows: it looks small enough to be read whole, and is not. A plan that does so stays.
+        ("enable_seqscan", "off"),
+        // What this makes dear on paper is not worth a compilation.
+        ("jit", "off"),
         ("statement_timeout", STATEMENT_TIMEOUT),
         ("idle_in_transaction_session_timeout", IDLE_TRANSACTION_TIMEOUT),
     ]);

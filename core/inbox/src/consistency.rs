@@ -78,6 +78,10 @@ pub async fn find_inconsistencies(
              where r.tenant_id = $1 and not exists (
                  select 1 from conversations c where c.tenant_id = $1 and c.id = r.conversation_id)
          union all
+         select 'conversations without a channel', count(*) from conversations c
+             where c.tenant_id = $1
+               and not exists (select 1 from channels h where h.tenant_id = $1 and h.id = c.channel_id)
+         union all
          select 'runs without a person', count(*) from runs r
              where r.tenant_id = $1
                and not exists (select 1 from people p where p.tenant_id = $1 and p.id = r.person_id)

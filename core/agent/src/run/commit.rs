@@ -1,6 +1,8 @@
 //! Commits a transition: the state, the new messages and records, and the node outputs, in one transaction that begins
 //! and ends here.
 
+use std::sync::{Mutex, PoisonError};
+
 use chrono::TimeDelta;
 use sqlx::PgConnection;
 
@@ -22,8 +24,8 @@ use nod_contract::ids::{DeliveryId, OfferId, RunId, named_lane_id};
 use nod_contract::model::Turn;
 use nod_contract::privacy::Audience;
 use nod_memory::work::MemoryJob;
-use nod_people::delivery::{self, ConversationLocation};
-use nod_people::{open_pages, people};
+use nod_people::delivery::{self, ConversationLocation, OutgoingMessage};
+use nod_people::people;
 use nod_requests::work::RequestJob;
 use nod_requests::{draft, effect, question};
 use nod_store::ability::AnsweredRun;
@@ -39,6 +41,8 @@ pub(super) struct Commit<'a> {
     pub(super) outputs: Vec<NodeOutput>,
     /// Messages with a target other than the conversation.
     pub(super) targeted_messages: Vec<(Card, DeliveryTarget)>,
+    /// Messages that are sent by the end of the job, which is the commit's last statement.
+    unsent: Mutex<Vec<OutgoingMessage>>,
     pub(super) records: Vec<StepRecord>,
     /// Whether attempts at the job were lost, and none has got on since.
     has_lost_attempts: bool,
@@ -78,6 +82,7 @@ impl<'a> Commit<'a> {
             run,
             outputs: Vec::new(),
             targeted_messages: Vec::new(),
+            unsent: Mutex::default(),
             records: Vec::new(),
             has_lost_attempts: claim.attempt > 1,
             // An earlier attempt might have posted it.
@@ -125,6 +130,7 @@ impl<'a> Commit<'a> {
         }
         let mut tx = self.core.begin().await?;
         self.write(&mut tx, status, None).await?;
+        self.outbox().store_unsent(&mut tx, self.core.now()).await?;
         if self.has_lost_attempts {
             jobs::reset_attempts(&mut tx, self.claim).await?;
         }
@@ -168,11 +174,19 @@ impl<'a> Commit<'a> {
             let now = self.core.now();
             forget::schedule_purge(self.core, &mut tx, self.claim.tenant, self.run.id, now).await?;
         }
-        if self.run.parent.is_none() && (self.has_progress_line || self.was_waiting) {
+        let has_line = self.has_progress_line || self.was_waiting;
+        if self.run.parent.is_none() && has_line {
+            self.outbox().store_unsent(&mut tx, self.core.now()).await?;
             nod_people::progress::remove_progress_line(self.core, &mut tx, self.claim, self.run.id).await?;
         }
-        open_pages::enqueue_refresh(&mut tx, self.claim.tenant, self.run.person, self.core.now()).await?;
-        jobs::complete(&mut tx, self.claim).await?;
+        // All that it enqueues is the posts of its messages.
+        let only_speaks = self.run.parent.is_none()
+            && self.run.streaming_message.is_none()
+            && !has_line
+            && !self.run.state.has_channel_history
+            && self.outputs.iter().all(|output| matches!(output, NodeOutput::Message { .. }));
+        let messages = std::mem::take(self.unsent.get_mut().unwrap_or_else(PoisonError::into_inner));
+        delivery::finish_job(self.core, &mut tx, self.claim, messages, self.run.person, !only_speaks).await?;
         Ok(tx.commit().await?)
     }
 
@@ -209,17 +223,21 @@ impl<'a> Commit<'a> {
         }
         let spoken = finish_stream::finish_streaming_message(self, conn).await?;
         for (_, emit) in self.outputs.iter().enumerate().filter(|(at, _)| Some(*at) != spoken) {
+            if !matches!(emit, NodeOutput::Message { .. } | NodeOutput::MemoryUpdate) {
+                self.outbox().store_unsent(conn, now).await?;
+            }
             self.write_output(conn, emit, now).await?;
         }
         // After the messages: their lanes are locked before the rows to which these refer.
         for emit in &self.outputs {
             if let NodeOutput::CheckRows { check, rows } = emit {
+                self.outbox().store_unsent(conn, now).await?;
                 self.write_check_rows(conn, check, rows, now).await?;
             }
         }
         self.request_approvals(conn, now).await?;
         for (card, target) in &self.targeted_messages {
-            self.outbox().enqueue(conn, self.core.id(), card, Some(target), Audience::Channel, now).await?;
+            self.outbox().enqueue(self.core.id(), card, Some(target), Audience::Channel, now);
         }
         self.call_hooks(conn, now).await?;
         Ok(Written::Moved)
@@ -273,6 +291,7 @@ impl<'a> Commit<'a> {
     /// Tells the abilities that a step moved.
     async fn call_hooks(&self, conn: &mut PgConnection, now: Timestamp) -> sqlx::Result<()> {
         let Some(moved) = self.step_move(&self.run.status) else { return Ok(()) };
+        self.outbox().store_unsent(conn, now).await?;
         for hook in &self.core.accounts.hooks {
             hook.step_moved(conn, &moved, now).await?;
         }
@@ -391,6 +410,7 @@ impl<'a> Commit<'a> {
                 self.outbox()
                     .enqueue_private_with_placeholder(conn, delivery, &card, placeholder_card(line), now)
                     .await?;
+                self.outbox().store_unsent(conn, now).await?;
                 let new = NewConnectRequest {
                     id: offer,
                     person: self.run.person,
@@ -480,6 +500,7 @@ impl<'a> Commit<'a> {
             person: self.run.person,
             name: self.principal_name(),
             is_shared: self.run.state.is_shared,
+            unsent: &self.unsent,
         }
     }
 
@@ -526,7 +547,7 @@ impl<'a> Commit<'a> {
     }
 
     /// Posts a card that shows only the channel's content in the thread, and sends one that shows anything from the
-    /// person's mailbox only to them.
+    /// person's mailbox only to them. The rows of what it asks refer to its row.
     pub(super) async fn enqueue_request_card(
         &self,
         conn: &mut PgConnection,
@@ -537,9 +558,11 @@ impl<'a> Commit<'a> {
         let audience = self.run.state.audience;
         if audience == Audience::Channel && self.run.parent.is_none() {
             let card = card.clone().with_mention(self.mentioned_user(conn, audience).await?.as_deref());
-            return self.outbox().enqueue(conn, id, &card, None, audience, now).await;
+            self.outbox().enqueue(id, &card, None, audience, now);
+        } else {
+            self.outbox().post_request(conn, id, card, audience, now).await?;
         }
-        self.outbox().post_request(conn, id, card, audience, now).await
+        Ok(self.outbox().store_unsent(conn, now).await?)
     }
 
     /// Whether only the person sees what is asked.

@@ -29,7 +29,7 @@ impl Commit<'_> {
         let audience = self.run.state.audience;
         let card = card::open(id, &open.draft);
         match audience {
-            Audience::Channel => self.outbox().enqueue(conn, delivery, &card, None, audience, now).await?,
+            Audience::Channel => self.outbox().enqueue(delivery, &card, None, audience, now),
             Audience::Person(_) => {
                 self.outbox()
                     .enqueue_private_with_placeholder(
@@ -42,6 +42,7 @@ impl Commit<'_> {
                     .await?;
             }
         }
+        self.outbox().store_unsent(conn, now).await?;
         let conversation = self.run.conversation;
         let keep =
             NewDraft { id, conversation, person, run: self.run.id, open_draft: open, audience, delivery };

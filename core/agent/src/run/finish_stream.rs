@@ -35,7 +35,7 @@ pub(super) async fn finish_streaming_message(
             for page in pages {
                 let id = work.core.id();
                 let page = page.with_numbered_actions(id);
-                work.outbox().enqueue(conn, id, &page, None, audience, work.core.now()).await?;
+                work.outbox().enqueue(id, &page, None, audience, work.core.now());
             }
             work.outbox().send_whole(conn, whole.as_ref(), audience, work.core.now()).await?;
             Ok(Some(at))

@@ -1,6 +1,8 @@
 //! Where the messages of a run go: into its conversation, or, if others read there too, what is private into its person's
 //! direct messages, with a line in the conversation that says so.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use sqlx::PgConnection;
 
 use super::long::Whole;
@@ -10,7 +12,7 @@ use nod_contract::chat::{DeliveryTarget, OutgoingFile};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, PersonId, RunId, TenantId};
 use nod_contract::privacy::Audience;
-use nod_people::delivery::{self, ConversationLocation, NewDelivery};
+use nod_people::delivery::{self, ConversationLocation, NewDelivery, OutgoingMessage};
 use nod_people::people;
 use nod_store::jobs::WorkError;
 
@@ -25,6 +27,8 @@ pub(super) struct Outbox<'a> {
     pub(super) name: &'a str,
     /// Whether others read the conversation too.
     pub(super) is_shared: bool,
+    /// What goes out with the end of the job.
+    pub(super) unsent: &'a Mutex<Vec<OutgoingMessage>>,
 }
 
 impl Outbox<'_> {
@@ -44,7 +48,7 @@ impl Outbox<'_> {
             let id = delivery::page_id(first, at);
             let page = &page.with_numbered_actions(id);
             match audience {
-                Audience::Channel => self.enqueue(conn, id, page, None, audience, now).await?,
+                Audience::Channel => self.enqueue(id, page, None, audience, now),
                 Audience::Person(_) if at == 0 => {
                     let line = placeholder_card(format!("Answered {} privately.", self.name));
                     self.enqueue_private_with_placeholder(conn, id, page, line, now).await?;
@@ -75,7 +79,8 @@ impl Outbox<'_> {
                     false => None,
                 };
                 let card = card.clone().with_mention(mentioned.as_deref());
-                self.enqueue(conn, id, &card, None, audience, now).await
+                self.enqueue(id, &card, None, audience, now);
+                Ok(())
             }
             Audience::Person(_) => {
                 let line = placeholder_card(format!("Asked {} privately.", self.name));
@@ -94,9 +99,10 @@ impl Outbox<'_> {
         now: Timestamp,
     ) -> Result<(), WorkError> {
         match audience {
-            Audience::Channel => self.enqueue(conn, id, words, None, audience, now).await?,
+            Audience::Channel => self.enqueue(id, words, None, audience, now),
             Audience::Person(_) => self.enqueue_private(conn, id, words, now).await?,
         }
+        self.store_unsent(conn, now).await?;
         Ok(delivery::sql::set_file(conn, self.tenant, id, file).await?)
     }
 
@@ -114,10 +120,14 @@ impl Outbox<'_> {
             return Ok(());
         }
         let id = delivery::line_id(self.run);
-        match delivery::update_line(conn, self.tenant, id, line.clone(), now).await? {
-            true => Ok(()),
-            false => self.enqueue(conn, id, &line, None, Audience::Channel, now).await,
+        if let Some(unsent) = self.unsent().iter_mut().find(|message| message.id() == id) {
+            unsent.set_card(line);
+            return Ok(());
         }
+        if !delivery::update_line(conn, self.tenant, id, line.clone(), now).await? {
+            self.enqueue(id, &line, None, Audience::Channel, now);
+        }
+        Ok(())
     }
 
     /// Sends a card only to the person, and posts nothing elsewhere.
@@ -130,22 +140,24 @@ impl Outbox<'_> {
     ) -> Result<(), WorkError> {
         let audience = Audience::Person(self.person);
         if !self.is_shared {
-            return self.enqueue(conn, id, card, None, audience, now).await;
+            self.enqueue(id, card, None, audience, now);
+            return Ok(());
         }
         let target = delivery::dm_target(conn, self.tenant, self.venue, self.person).await?;
         let target = target.ok_or("nobody to write to")?;
-        self.enqueue(conn, id, card, Some(&target), audience, now).await
+        self.enqueue(id, card, Some(&target), audience, now);
+        Ok(())
     }
 
-    pub(super) async fn enqueue(
+    /// Sends a message with the end of the job, or when [`store_unsent`](Self::store_unsent) is called.
+    pub(super) fn enqueue(
         &self,
-        conn: &mut PgConnection,
         id: DeliveryId,
         card: &Card,
         target: Option<&DeliveryTarget>,
         audience: Audience,
         now: Timestamp,
-    ) -> Result<(), WorkError> {
+    ) {
         let new = NewDelivery {
             id,
             conversation: self.conversation,
@@ -159,7 +171,20 @@ impl Outbox<'_> {
                 Audience::Channel => None,
             },
         };
-        Ok(delivery::enqueue(conn, self.tenant, self.venue, &new, now).await?)
+        self.unsent().push(OutgoingMessage::new(self.venue, &new, now));
+    }
+
+    /// Stores what is not sent yet: rows that refer to it follow, or messages that come after it.
+    pub(super) async fn store_unsent(&self, conn: &mut PgConnection, now: Timestamp) -> sqlx::Result<()> {
+        let unsent = std::mem::take(&mut *self.unsent());
+        for message in unsent {
+            message.enqueue(conn, self.tenant, now).await?;
+        }
+        Ok(())
+    }
+
+    fn unsent(&self) -> MutexGuard<'_, Vec<OutgoingMessage>> {
+        self.unsent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,5 +1,7 @@
 //! The runner of workflows: loads what a node needs, runs it, and commits what it decides before the next one.
 
+use std::sync::Mutex;
+
 use sqlx::PgConnection;
 
 use super::commit::complete_job;
@@ -17,7 +19,7 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::RunId;
 use nod_contract::model::Turn;
 use nod_contract::privacy::Audience;
-use nod_people::delivery::ConversationLocation;
+use nod_people::delivery::{ConversationLocation, OutgoingMessage};
 use nod_people::people::Person;
 use nod_people::{delivery, open_pages, people};
 use nod_store::jobs::{Claim, WorkError, commit_and_begin, sql as jobs};
@@ -190,7 +192,10 @@ impl WorkflowCommit<'_> {
             }
             Want::Ask { id, card, audience } => {
                 let venue = delivery::sql::load_location(conn, run.tenant, run.conversation).await?;
-                self.outbox(&venue).post_request(conn, *id, card, *audience, now).await
+                let unsent = Mutex::default();
+                let outbox = self.outbox(&venue, &unsent);
+                outbox.post_request(conn, *id, card, *audience, now).await?;
+                Ok(outbox.store_unsent(conn, now).await?)
             }
             Want::Tell { id, card, audience, provenance } => {
                 let venue = delivery::sql::load_location(conn, run.tenant, run.conversation).await?;
@@ -214,12 +219,19 @@ impl WorkflowCommit<'_> {
                 if self.is_shared && *audience != Audience::Channel {
                     card = share::with_button(card, *id);
                 }
-                self.outbox(&venue).post_answer(conn, *id, (&card, whole.as_ref()), *audience, now).await
+                let unsent = Mutex::default();
+                let outbox = self.outbox(&venue, &unsent);
+                outbox.post_answer(conn, *id, (&card, whole.as_ref()), *audience, now).await?;
+                Ok(outbox.store_unsent(conn, now).await?)
             }
         }
     }
 
-    fn outbox<'b>(&'b self, venue: &'b ConversationLocation) -> Outbox<'b> {
+    fn outbox<'b>(
+        &'b self,
+        venue: &'b ConversationLocation,
+        unsent: &'b Mutex<Vec<OutgoingMessage>>,
+    ) -> Outbox<'b> {
         Outbox {
             core: self.core,
             tenant: self.run.tenant,
@@ -229,6 +241,7 @@ impl WorkflowCommit<'_> {
             person: self.run.principal.person,
             name: &self.run.principal.name,
             is_shared: self.is_shared,
+            unsent,
         }
     }
 

@@ -176,11 +176,9 @@ async fn handle_ask(
     text: &str,
 ) -> sqlx::Result<InteractionResponse> {
     let thread = if place.is_dm { Some("") } else { place.thread.as_deref() };
-    let followed =
-        sql::find_known(conn, arrival.tenant, arrival.inbound, place, sql::PossibleAnswer::default())
-            .await?
-            .followed_conversation
-            .is_some();
+    let answer = sql::PossibleAnswer::default();
+    let known = sql::find_known(conn, arrival.tenant, arrival.inbound, place, answer, None).await?;
+    let followed = known.followed_conversation.is_some();
     let conversation = message::find_or_create_conversation(arrival, conn, place, thread, person).await?;
     let said = message::RunRequest {
         person,

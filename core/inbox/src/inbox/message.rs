@@ -59,33 +59,27 @@ pub(super) async fn accept(
 async fn accept_unknown(arrival: &InboundContext<'_>, words: &MessageEvent<'_>) -> sqlx::Result<bool> {
     let MessageEvent { place, message, text, addressing: addressed, attachments: files, answers } = *words;
     let mut conn = arrival.core.door.acquire().await?;
-    let (mut tx, known) = if addressed == Addressing::Unaddressed {
+    let (mut tx, known, is_new) = if addressed == Addressing::Unaddressed {
         // Most messages are not for Nod: acknowledged and not stored. Their keys stay unused, because a second event for
         // the same message may be addressed.
-        let known =
-            sql::find_known(&mut conn, arrival.tenant, arrival.inbound, place, PossibleAnswer::default())
-                .await?;
+        let answer = PossibleAnswer::default();
+        let known = sql::find_known(&mut conn, arrival.tenant, arrival.inbound, place, answer, None).await?;
         let unheard = known.followed_conversation.is_none() || known.mention_only;
         if known.is_duplicate || unheard {
             return Ok(known.is_duplicate);
         }
-        (store::begin_on(conn).await?, known)
+        let mut tx = store::begin_on(conn).await?;
+        let is_new = arrival.record_once(&mut tx, "message").await?;
+        (tx, known, is_new)
     } else {
         let mut tx = store::begin_on(conn).await?;
-        let known = sql::find_known(
-            &mut tx,
-            arrival.tenant,
-            arrival.inbound,
-            place,
-            PossibleAnswer { replied_to: words.replied_to(), label: likely_answer(words) },
-        )
-        .await?;
-        if known.is_duplicate {
-            return Ok(true);
-        }
-        (tx, known)
+        let answer = PossibleAnswer { replied_to: words.replied_to(), label: likely_answer(words) };
+        let stores = Some(arrival.now);
+        let known = sql::find_known(&mut tx, arrival.tenant, arrival.inbound, place, answer, stores).await?;
+        let is_new = !known.is_duplicate;
+        (tx, known, is_new)
     };
-    if arrival.record_once(&mut tx, "message").await? {
+    if is_new {
         let person = match known.person {
             Some(person) => person,
             None => arrival.find_or_create_person(&mut tx).await?,

@@ -36,17 +36,23 @@ pub(super) struct PossibleAnswer<'a> {
     pub(super) label: Option<String>,
 }
 
-/// Reads without a lock, because most messages are not for Nod or arrived before.
+/// Reads what is known of a message, and with `stores` stores it, in one statement; one that arrived before stays as it is.
 pub(super) async fn find_known(
     conn: &mut PgConnection,
     tenant: TenantId,
     inbound: &Inbound,
     place: &ChannelRef,
     answer: PossibleAnswer<'_>,
+    stores: Option<Timestamp>,
 ) -> sqlx::Result<InboundLookup> {
     let known = sqlx::query!(
-        r#"select exists (
-                 select 1 from inbound where tenant_id = $1 and platform = $2 and key = $7) as "seen!", (
+        r#"with stored as (
+             insert into inbound (tenant_id, platform, key, kind, received_at)
+             select $1, $2, $7, 'message', $11 where $11::timestamptz is not null
+             on conflict do nothing returning 1)
+         select case when $11 is null
+                 then exists (select 1 from inbound where tenant_id = $1 and platform = $2 and key = $7)
+                 else not exists (select 1 from stored) end as "seen!", (
                  select c.id from conversations c
                  join channels ch on ch.tenant_id = c.tenant_id and ch.id = c.channel_id
                  where ch.tenant_id = $1 and ch.platform = $2 and ch.workspace = $3 and ch.channel_ref = $4
@@ -82,7 +88,8 @@ pub(super) async fn find_known(
         inbound.dedup_key,
         answer.replied_to,
         answer.label.is_some(),
-        place.thread.is_none()
+        place.thread.is_none(),
+        stores
     )
     .fetch_one(conn)
     .await?;

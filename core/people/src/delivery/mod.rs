@@ -4,6 +4,7 @@
 //! Jobs of one channel run in order, so that messages arrive in the order in which they were sent.
 
 pub mod open;
+mod outgoing;
 mod pages;
 mod post;
 pub mod sql;
@@ -11,6 +12,7 @@ pub mod sql;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
+pub use outgoing::{OutgoingMessage, finish_job};
 pub use pages::{split_into_messages, truncate_as_message};
 pub use post::{deliver, dm_target, load_for_post};
 pub use sql::{ConversationLocation, NewDelivery};

@@ -18,13 +18,13 @@ const MAX_ATTEMPTS: i32 = 20;
 pub(super) const SHOW_PRIVATELY: &str = "show_privately";
 
 /// A message with where it goes, and its place under the rate limit.
-struct LoadedDelivery {
-    delivery: Delivery,
-    venue: ConversationLocation,
+pub(super) struct LoadedDelivery {
+    pub(super) delivery: Delivery,
+    pub(super) venue: ConversationLocation,
     /// Where it goes, if there is anybody to write to.
-    target: Option<DeliveryTarget>,
+    pub(super) target: Option<DeliveryTarget>,
     /// It has no place yet, and the job that posts it was put off until then.
-    is_put_off: bool,
+    pub(super) is_put_off: bool,
 }
 
 async fn load(
@@ -182,11 +182,16 @@ async fn target(
             let person = asker.unwrap_or(with);
             dm_target(conn, tenant, venue, person).await
         }
-        (None, None) => Ok(Some(DeliveryTarget::Channel {
-            workspace: venue.workspace.clone(),
-            place: venue.channel_ref.clone(),
-        })),
+        (None, None) => Ok(channel_target(venue)),
     }
+}
+
+/// Returns the channel of a conversation, unless it goes on with one person.
+pub(super) fn channel_target(venue: &ConversationLocation) -> Option<DeliveryTarget> {
+    venue.private_with.is_none().then(|| DeliveryTarget::Channel {
+        workspace: venue.workspace.clone(),
+        place: venue.channel_ref.clone(),
+    })
 }
 
 /// Returns the DM target of a person on the location's platform.

@@ -368,12 +368,12 @@ pub(super) async fn record_post(
     shown: &Shown,
     version: i32,
 ) -> sqlx::Result<()> {
-    let completion = Completion::new(claim);
+    let completion = Completion::of_lane(claim, 0);
     let rows = sqlx::query_as!(
         ClaimRow,
-        "with ended as materialized (select * from complete_job($1, $3, $4, $5, $6, $7, $8)),
+        "with ended as materialized (select * from end_job($1, $3, $4, $5, $6, $7)),
          posted as (
-             update deliveries set posted_message = $9, posted_version = $10, version_posted_at = $11, error = null,
+             update deliveries set posted_message = $8, posted_version = $9, version_posted_at = $10, error = null,
                  file = null
              where tenant_id = $1 and id = $2 and exists (select 1 from ended))
          select tenant_id, lane_id, lease_id, id, payload, attempts, next_due_at from ended",
@@ -383,15 +383,14 @@ pub(super) async fn record_post(
         claim.lease,
         claim.job,
         completion.now,
-        completion.seconds,
-        completion.max_jobs,
+        completion.lease_seconds(),
         to_json(&shown.at)? as _,
         version,
         shown.since
     )
     .fetch_all(conn)
     .await?;
-    completion.finish(rows)
+    completion.finish(rows, |_| None)
 }
 
 /// Records that a message is posted while its job goes on.

@@ -27,10 +27,13 @@ impl Job for PageJob {
 }
 
 /// A home page that a person has opened.
+#[derive(Debug, Deserialize)]
 pub struct Home {
+    #[serde(rename = "person_id")]
     pub person: PersonId,
     pub platform: String,
     pub workspace: String,
+    #[serde(rename = "user_ref")]
     pub user: String,
 }
 

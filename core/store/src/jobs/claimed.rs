@@ -16,7 +16,7 @@ use nod_contract::clock::{Clock, Timestamp};
 use nod_contract::ids::TenantId;
 
 /// How many jobs are claimed at most with the end of one, so that its transaction stays short.
-const MAX_CLAIMED_IN_COMMIT: usize = 4;
+pub(super) const MAX_CLAIMED_IN_COMMIT: usize = 4;
 /// How many places arrivals leave free, so that a claim finds room for jobs that have waited longer.
 const KEPT_FOR_CLAIMS: usize = 16;
 
@@ -165,7 +165,7 @@ impl JobNotifier {
     pub(super) async fn load(&self, conn: &mut PgConnection, claims: &[Claim]) -> sqlx::Result<()> {
         let Some(handlers) = self.0.handlers.get().and_then(WeakHandlers::upgrade) else { return Ok(()) };
         for claim in claims {
-            if self.unloadable().contains(&claim.job) {
+            if claim.is_loaded() || self.unloadable().contains(&claim.job) {
                 continue;
             }
             if let Err(error) = handlers.load(conn, claim).await {
@@ -228,9 +228,9 @@ impl JobNotifier {
         });
     }
 
-    /// Reserves places for what is claimed with the end of a job, beside the job's own.
-    pub(super) fn reserve_after(&self) -> (usize, Vec<OwnedSemaphorePermit>) {
-        let permits = self.reserve(MAX_CLAIMED_IN_COMMIT - 1);
+    /// Reserves so many places for what begins with the end of a job, beside the job's own, and returns how many jobs can.
+    pub(super) fn reserve_after(&self, beside: usize) -> (usize, Vec<OwnedSemaphorePermit>) {
+        let permits = self.reserve(beside);
         (if self.is_closed() { 0 } else { permits.len() + 1 }, permits)
     }
 

@@ -73,6 +73,10 @@ impl Claim {
         loaded.and_then(|loaded| loaded.downcast().ok()).map(|loaded| *loaded)
     }
 
+    fn is_loaded(&self) -> bool {
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
     fn set_loaded(&self, loaded: Option<Loaded>) {
         *self.loaded.lock().unwrap_or_else(PoisonError::into_inner) = loaded;
     }
@@ -88,12 +92,24 @@ impl Claim {
     }
 
     /// Lets the handlers of what was claimed with its end load what they begin with.
-    async fn load_claimed(&self, conn: &mut PgConnection) -> sqlx::Result<()> {
+    ///
+    /// # Errors
+    /// If the database failed, which ends the transaction.
+    pub async fn load_claimed(&self, conn: &mut PgConnection) -> sqlx::Result<()> {
         let claims: Vec<Self> = {
             let then = self.then.lock().unwrap_or_else(PoisonError::into_inner);
             then.iter().flat_map(|claimed| &claimed.claims).cloned().collect()
         };
         self.jobs.load(conn, &claims).await
+    }
+
+    /// Has the dispatcher look for what else is due once the job's handler has returned: its commit enqueued more than it
+    /// claimed.
+    pub fn wake_after(&self) {
+        let mut then = self.then.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(claimed) = then.as_mut() {
+            claimed.may_have_more = true;
+        }
     }
 
     fn take_then(&self) -> Option<Claimed> {

@@ -8,7 +8,8 @@ use sqlx::{Connection, PgConnection};
 use tokio::sync::OwnedSemaphorePermit;
 use uuid::Uuid;
 
-use super::{Claim, Claimed, Job, JobNotifier, LEASE};
+use super::claimed::MAX_CLAIMED_IN_COMMIT;
+use super::{Claim, Claimed, Job, JobNotifier, LEASE, Loaded};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::TenantId;
 
@@ -129,7 +130,7 @@ pub struct ClaimRow {
 fn claimed(rows: Vec<ClaimRow>, jobs: &JobNotifier, max_jobs: usize) -> Claimed {
     let mut claimed = Claimed::default();
     for row in rows {
-        claimed.next_due = claimed.next_due.or(row.next_due_at);
+        claimed.next_due = [claimed.next_due, row.next_due_at].into_iter().flatten().min();
         let (Some(tenant), Some(lane), Some(lease), Some(job), Some(payload), Some(attempt)) =
             (row.tenant_id, row.lane_id, row.lease_id, row.id, row.payload, row.attempts)
         else {
@@ -189,7 +190,7 @@ pub(super) async fn claim_due(
     Ok(claimed(rows, jobs, max_jobs))
 }
 
-/// The end of a job, for a statement that calls `complete_job` with these values, perhaps beside other writes.
+/// The end of a job, for a statement that calls `complete_job` or `end_job` with these values, perhaps beside other writes.
 pub struct Completion<'a> {
     claim: &'a Claim,
     permits: Vec<OwnedSemaphorePermit>,
@@ -199,26 +200,64 @@ pub struct Completion<'a> {
     pub seconds: f64,
     /// How many jobs it claims at most.
     pub max_jobs: i64,
+    /// Jobs of other lanes are left to others.
+    is_for_lane: bool,
 }
 
 impl<'a> Completion<'a> {
-    /// Prepares the end of a job.
+    /// Prepares the end of a job whose commit may have enqueued others.
     #[must_use]
     pub fn new(claim: &'a Claim) -> Self {
-        let (max_jobs, permits) = claim.jobs.reserve_after();
-        let max_jobs = i64::try_from(max_jobs).unwrap_or(i64::MAX);
-        Self { claim, permits, now: claim.jobs.now(), seconds: seconds(LEASE), max_jobs }
+        Self::with_places(claim, MAX_CLAIMED_IN_COMMIT - 1, false)
     }
 
-    /// Keeps what `complete_job` has claimed: the dispatcher begins it once the job's handler has returned.
+    /// Prepares the end of a job after which nothing new is due in other lanes, except what the statement itself leases, at most
+    /// so many jobs.
+    #[must_use]
+    pub fn of_lane(claim: &'a Claim, others: usize) -> Self {
+        Self::with_places(claim, others, true)
+    }
+
+    fn with_places(claim: &'a Claim, beside: usize, is_for_lane: bool) -> Self {
+        let (max_jobs, permits) = claim.jobs.reserve_after(beside);
+        let max_jobs = i64::try_from(max_jobs).unwrap_or(i64::MAX);
+        Self { claim, permits, now: claim.jobs.now(), seconds: seconds(LEASE), max_jobs, is_for_lane }
+    }
+
+    /// Returns how many jobs the statement can begin beside the one that follows in its lane.
+    #[must_use]
+    pub fn places(&self) -> usize {
+        self.permits.len()
+    }
+
+    /// Returns how long the lease of a job lasts that the statement begins; `None` if none may begin.
+    #[must_use]
+    pub fn lease_seconds(&self) -> Option<f64> {
+        (self.max_jobs > 0).then_some(self.seconds)
+    }
+
+    /// Keeps what the statement has claimed: the dispatcher begins it once the job's handler has returned. `load` returns what a
+    /// job begins with, if the caller has it.
     ///
     /// # Errors
     /// If the lease was lost. It makes the caller roll back, because another claim holds the lane now.
-    pub fn finish(self, rows: Vec<ClaimRow>) -> sqlx::Result<()> {
+    pub fn finish(
+        self,
+        rows: Vec<ClaimRow>,
+        mut load: impl FnMut(&Claim) -> Option<Loaded>,
+    ) -> sqlx::Result<()> {
         if rows.is_empty() {
             return Err(sqlx::Error::RowNotFound);
         }
-        let claimed = claimed(rows, &self.claim.jobs, usize::try_from(self.max_jobs).unwrap_or_default());
+        let jobs = &self.claim.jobs;
+        let mut claimed = claimed(rows, jobs, usize::try_from(self.max_jobs).unwrap_or_default());
+        for claim in &claimed.claims {
+            claim.set_loaded(load(claim));
+        }
+        if self.is_for_lane {
+            // Whoever has found no room waits for the end of a job.
+            claimed.may_have_more = jobs.is_full();
+        }
         self.claim.set_then(Claimed { permits: self.permits, ..claimed });
         Ok(())
     }
@@ -272,7 +311,7 @@ pub async fn complete(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<()
     )
     .fetch_all(&mut *conn)
     .await?;
-    completion.finish(rows)?;
+    completion.finish(rows, |_| None)?;
     // Outside a transaction this statement is committed, and what is loaded could not be a part of it.
     if conn.is_in_transaction() { claim.load_claimed(conn).await } else { Ok(()) }
 }
