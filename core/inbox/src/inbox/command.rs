@@ -177,7 +177,7 @@ async fn handle_ask(
 ) -> sqlx::Result<InteractionResponse> {
     let thread = if place.is_dm { Some("") } else { place.thread.as_deref() };
     let answer = sql::PossibleAnswer::default();
-    let known = sql::find_known(conn, arrival.tenant, arrival.inbound, place, answer, None).await?;
+    let known = sql::record_or_find(conn, arrival.tenant, arrival.inbound, place, answer, None).await?;
     let followed = known.followed_conversation.is_some();
     let conversation = message::find_or_create_conversation(arrival, conn, place, thread, person).await?;
     let said = message::RunRequest {

@@ -63,7 +63,8 @@ async fn accept_unknown(arrival: &InboundContext<'_>, words: &MessageEvent<'_>) 
         // Most messages are not for Nod: acknowledged and not stored. Their keys stay unused, because a second event for
         // the same message may be addressed.
         let answer = PossibleAnswer::default();
-        let known = sql::find_known(&mut conn, arrival.tenant, arrival.inbound, place, answer, None).await?;
+        let known =
+            sql::record_or_find(&mut conn, arrival.tenant, arrival.inbound, place, answer, None).await?;
         let unheard = known.followed_conversation.is_none() || known.mention_only;
         if known.is_duplicate || unheard {
             return Ok(known.is_duplicate);
@@ -75,7 +76,8 @@ async fn accept_unknown(arrival: &InboundContext<'_>, words: &MessageEvent<'_>) 
         let mut tx = store::begin_on(conn).await?;
         let answer = PossibleAnswer { replied_to: words.replied_to(), label: likely_answer(words) };
         let stores = Some(arrival.now);
-        let known = sql::find_known(&mut tx, arrival.tenant, arrival.inbound, place, answer, stores).await?;
+        let known =
+            sql::record_or_find(&mut tx, arrival.tenant, arrival.inbound, place, answer, stores).await?;
         let is_new = !known.is_duplicate;
         (tx, known, is_new)
     };

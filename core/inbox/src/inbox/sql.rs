@@ -36,8 +36,9 @@ pub(super) struct PossibleAnswer<'a> {
     pub(super) label: Option<String>,
 }
 
-/// Reads what is known of a message, and with `stores` stores it, in one statement; one that arrived before stays as it is.
-pub(super) async fn find_known(
+/// Reads what is known of a message and, if `stores` says when it arrived, stores it, in one statement. One that arrived before
+/// stays as it is.
+pub(super) async fn record_or_find(
     conn: &mut PgConnection,
     tenant: TenantId,
     inbound: &Inbound,
