@@ -149,7 +149,7 @@ fn claimed(rows: Vec<ClaimRow>, jobs: &JobNotifier, max_jobs: usize) -> Claimed 
             loaded,
         });
     }
-    claimed.may_have_more = max_jobs > 0 && claimed.claims.len() == max_jobs;
+    claimed.may_have_more = max_jobs > 0 && claimed.claims.len() >= max_jobs;
     claimed
 }
 
@@ -228,6 +228,11 @@ impl<'a> Completion<'a> {
     #[must_use]
     pub fn places(&self) -> usize {
         self.permits.len()
+    }
+
+    /// Gives so many places to what the statement leases itself, so that it claims less.
+    pub fn give_places(&mut self, leased: usize) {
+        self.max_jobs -= i64::try_from(leased).unwrap_or_default();
     }
 
     /// Returns how long the lease of a job lasts that the statement begins; `None` if none may begin.

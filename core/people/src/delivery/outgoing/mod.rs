@@ -26,7 +26,7 @@ pub struct OutgoingMessage {
     delivery: Delivery,
     venue: ConversationLocation,
     lane: Uuid,
-    /// Where it goes, if that is known without the database.
+    /// Where it goes, if nothing that the database knows better can change it.
     target: Option<DeliveryTarget>,
 }
 
@@ -50,7 +50,9 @@ impl OutgoingMessage {
             was_streamed: false,
             created_at: now,
         };
-        let target = delivery.target.clone().or_else(|| channel_target(venue));
+        // A thread that was still to be opened may be open by now.
+        let here = || channel_target(venue).filter(|_| !venue.is_thread_pending);
+        let target = delivery.target.clone().or_else(here);
         Self { delivery, venue: venue.clone(), lane: lane(venue, new.target), target }
     }
 
@@ -118,24 +120,24 @@ pub async fn finish_job(
     person: PersonId,
     enqueues: bool,
 ) -> sqlx::Result<()> {
-    let completion = match enqueues {
+    let mut completion = match enqueues {
         true => Completion::new(claim),
         false => Completion::of_lane(claim, messages.len()),
     };
     let now = completion.now;
     let (rows, homes) = {
         let intervals = core.adapters.post_intervals();
-        let places = completion.places();
-        let mut leased = messages.iter().filter(|message| message.pause(&intervals).is_some()).take(places);
-        let sent: Vec<sql::SentMessage<'_>> = messages
+        let pauses = messages.iter().map(|message| message.pause(&intervals));
+        let mut sent: Vec<sql::SentMessage<'_>> = messages
             .iter()
-            .map(|message| {
-                let pause = message.pause(&intervals).filter(|_| leased.next().is_some());
-                sql::SentMessage::new(message, pause)
-            })
+            .zip(pauses)
+            .map(|(message, pause)| sql::SentMessage::new(message, pause))
             .collect();
+        sql::SentMessage::keep_leases(&mut sent, completion.places())?;
+        let leased = sent.iter().filter(|message| message.is_leased()).count();
+        completion.give_places(leased);
         // Those that nobody begins here are due, too.
-        let claims = enqueues || sent.iter().any(|message| !message.is_leased());
+        let claims = enqueues || leased < sent.len();
         sql::finish_job(conn, claim, &completion, &sent, claims, person).await?
     };
     let mut messages = messages;

@@ -56,6 +56,19 @@ impl<'a> SentMessage<'a> {
     pub(super) fn is_leased(&self) -> bool {
         self.pause.is_some()
     }
+
+    /// Leaves to a claim what has no place here, and what a row does not hold as it is: it is posted as it is stored.
+    pub(super) fn keep_leases(messages: &mut [Self], places: usize) -> sqlx::Result<()> {
+        let mut free = places;
+        for message in messages.iter_mut().filter(|message| message.is_leased()) {
+            if free == 0 || to_json(message.card)?.get().contains(char::REPLACEMENT_CHARACTER) {
+                message.pause = None;
+            } else {
+                free -= 1;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Sends messages and ends the job: with `claims`, so that everything that is due now is claimed, else only what follows in
@@ -68,8 +81,6 @@ pub(super) async fn finish_job(
     claims: bool,
     person: PersonId,
 ) -> sqlx::Result<(Vec<ClaimRow>, Vec<Home>)> {
-    let leased = messages.iter().filter(|message| message.is_leased()).count();
-    let max_jobs = completion.max_jobs - i64::try_from(leased).unwrap_or_default();
     let rows = sqlx::query!(
         r#"with sent as materialized (select * from send_messages($1, $2, $3, $4)),
          ended as materialized (
@@ -89,7 +100,7 @@ pub(super) async fn finish_job(
         claim.lease,
         claim.job,
         completion.seconds,
-        max_jobs,
+        completion.max_jobs,
         claims,
         person.0,
         completion.now - REFRESH_WINDOW
