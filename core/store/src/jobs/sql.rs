@@ -230,6 +230,11 @@ impl<'a> Completion<'a> {
         self.permits.len()
     }
 
+    /// Has everything claimed that is due, as by [`new`](Self::new).
+    pub fn claim_all(&mut self) {
+        self.is_for_lane = false;
+    }
+
     /// Gives so many places to what the statement leases itself, so that it claims less.
     pub fn give_places(&mut self, leased: usize) {
         self.max_jobs -= i64::try_from(leased).unwrap_or_default();

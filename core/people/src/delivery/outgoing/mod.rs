@@ -3,7 +3,7 @@
 
 mod sql;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -125,7 +125,7 @@ pub async fn finish_job(
         false => Completion::of_lane(claim, messages.len()),
     };
     let now = completion.now;
-    let (rows, homes) = {
+    let (rows, homes, mut begun) = {
         let intervals = core.adapters.post_intervals();
         let pauses = messages.iter().map(|message| message.pause(&intervals));
         let mut sent: Vec<sql::SentMessage<'_>> = messages
@@ -134,17 +134,28 @@ pub async fn finish_job(
             .map(|(message, pause)| sql::SentMessage::new(message, pause))
             .collect();
         sql::SentMessage::keep_leases(&mut sent, completion.places())?;
-        let leased = sent.iter().filter(|message| message.is_leased()).count();
-        completion.give_places(leased);
+        let leased: BTreeSet<DeliveryId> =
+            sent.iter().filter(|message| message.is_leased()).map(sql::SentMessage::id).collect();
+        completion.give_places(leased.len());
         // Those that nobody begins here are due, too.
-        let claims = enqueues || leased < sent.len();
-        sql::finish_job(conn, claim, &completion, &sent, claims, person).await?
+        let claims = enqueues || leased.len() < sent.len();
+        if claims {
+            completion.claim_all();
+        }
+        let (rows, homes) = sql::finish_job(conn, claim, &completion, &sent, claims, person).await?;
+        // The others are claimed without a place under the rate limit, and load themselves.
+        let begun: BTreeMap<DeliveryId, OutgoingMessage> = messages
+            .into_iter()
+            .map(|message| (message.id(), message))
+            .filter(|(id, _)| leased.contains(id))
+            .collect();
+        (rows, homes, begun)
     };
-    let mut messages = messages;
-    completion.finish(rows, |claim| {
-        let Ok(PeopleJob::DeliverMessage { delivery }) = claim.job() else { return None };
-        let at = messages.iter().position(|message| message.id() == delivery)?;
-        Some(messages.swap_remove(at).into_loaded())
+    completion.finish(rows, |claim| match claim.job() {
+        Ok(PeopleJob::DeliverMessage { delivery }) => {
+            begun.remove(&delivery).map(OutgoingMessage::into_loaded)
+        }
+        _ => None,
     })?;
     if !homes.is_empty() {
         // Their lanes are locked after all others, so they are not among those that were claimed.

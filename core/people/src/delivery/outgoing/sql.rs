@@ -10,7 +10,7 @@ use crate::open_pages::{Home, REFRESH_WINDOW};
 use crate::work::PeopleJob;
 use nod_contract::card::Card;
 use nod_contract::chat::DeliveryTarget;
-use nod_contract::ids::PersonId;
+use nod_contract::ids::{DeliveryId, PersonId};
 use nod_store::jobs::Claim;
 use nod_store::jobs::sql::{ClaimRow, Completion, to_json};
 
@@ -51,6 +51,10 @@ impl<'a> SentMessage<'a> {
             payload: PeopleJob::DeliverMessage { delivery: delivery.id },
             pause,
         }
+    }
+
+    pub(super) fn id(&self) -> DeliveryId {
+        DeliveryId(self.id)
     }
 
     pub(super) fn is_leased(&self) -> bool {
