@@ -38,7 +38,8 @@ $$;
 
 -- Keeps: what is sent is a row, with the job that posts it, in the order of its lane, and no two posts are closer than the
 -- platform allows. The job of a message with a `pause` begins without a claim, in the process that sent it, if its lane was free
--- and its post has a place: it is leased, and a row says so. If only the place is missing, a row says when there is one.
+-- and its post has a place: it is leased, and a row says so. If only the place is missing, a row says when there is one. Where a
+-- conversation goes on with one person by now, that process does not know where its message goes: its job waits for a claim.
 create function send_messages(tenant uuid, messages jsonb, now timestamptz, seconds double precision)
 returns table (tenant_id uuid, lane_id uuid, lease_id uuid, id bigint, payload jsonb, attempts integer, next_due_at timestamptz)
 language plpgsql volatile
@@ -47,13 +48,17 @@ as $$
 declare
     message record;
     lane lanes;
+    leases boolean;
 begin
     for message in
         select * from jsonb_to_recordset(messages) as m(id uuid, lane uuid, conversation uuid, run uuid, platform text,
             target jsonb, opens_thread boolean, card jsonb, file jsonb, only_for uuid, payload jsonb, pause double precision)
     loop
         lane := null;
-        if message.pause is null then
+        leases := message.pause is not null and (message.target is not null or not exists (
+            select from conversations c
+            where c.tenant_id = tenant and c.id = message.conversation and c.private_with is not null));
+        if not leases then
             perform enqueue(tenant, message.lane, message.payload, now, now);
         else
             select e.job, e.lease_id into lane.job, lane.lease_id
@@ -63,6 +68,9 @@ begin
             only_for, created_at)
             values (tenant, message.id, message.conversation, message.run, message.platform, message.target,
                 message.opens_thread, message.card, message.file, 1, message.only_for, now);
+        if not leases and message.pause is not null then
+            return query values (null::uuid, null::uuid, null::uuid, null::bigint, null::jsonb, null::integer, now);
+        end if;
         continue when lane.lease_id is null;
         insert into rate_limits as r (tenant_id, lane_id, next_post_at)
             values (tenant, message.lane, now + make_interval(secs => message.pause))

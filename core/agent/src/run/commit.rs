@@ -7,7 +7,7 @@ use chrono::TimeDelta;
 use sqlx::PgConnection;
 
 use super::long::{self, TruncatedAnswer};
-use super::outbox::{Outbox, placeholder_card};
+use super::outbox::{Outbox, Unsent, placeholder_card};
 use super::progress::list_activity;
 use super::{finish_stream, share};
 use crate::context::Agent;
@@ -24,7 +24,7 @@ use nod_contract::ids::{DeliveryId, OfferId, RunId, named_lane_id};
 use nod_contract::model::Turn;
 use nod_contract::privacy::Audience;
 use nod_memory::work::MemoryJob;
-use nod_people::delivery::{self, ConversationLocation, OutgoingMessage};
+use nod_people::delivery::{self, ConversationLocation};
 use nod_people::people;
 use nod_requests::work::RequestJob;
 use nod_requests::{draft, effect, question};
@@ -42,7 +42,7 @@ pub(super) struct Commit<'a> {
     /// Messages with a target other than the conversation.
     pub(super) targeted_messages: Vec<(Card, DeliveryTarget)>,
     /// Messages that are sent by the end of the job, which is the commit's last statement.
-    unsent: Mutex<Vec<OutgoingMessage>>,
+    unsent: Mutex<Unsent>,
     pub(super) records: Vec<StepRecord>,
     /// Whether attempts at the job were lost, and none has got on since.
     has_lost_attempts: bool,
@@ -179,14 +179,16 @@ impl<'a> Commit<'a> {
             self.outbox().store_unsent(&mut tx, self.core.now()).await?;
             nod_people::progress::remove_progress_line(self.core, &mut tx, self.claim, self.run.id).await?;
         }
-        // All that it enqueues is the posts of its messages.
+        let unsent = std::mem::take(self.unsent.get_mut().unwrap_or_else(PoisonError::into_inner));
+        // All that it enqueues is the posts of these messages.
         let only_speaks = self.run.parent.is_none()
+            && !unsent.has_stored
             && self.run.streaming_message.is_none()
             && !has_line
             && !self.run.state.has_channel_history
             && self.outputs.iter().all(|output| matches!(output, NodeOutput::Message { .. }));
-        let messages = std::mem::take(self.unsent.get_mut().unwrap_or_else(PoisonError::into_inner));
-        delivery::finish_job(self.core, &mut tx, self.claim, messages, self.run.person, !only_speaks).await?;
+        let (claim, person) = (self.claim, self.run.person);
+        delivery::finish_job(self.core, &mut tx, claim, unsent.messages, person, !only_speaks).await?;
         Ok(tx.commit().await?)
     }
 

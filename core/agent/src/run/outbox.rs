@@ -28,7 +28,15 @@ pub(super) struct Outbox<'a> {
     /// Whether others read the conversation too.
     pub(super) is_shared: bool,
     /// What goes out with the end of the job.
-    pub(super) unsent: &'a Mutex<Vec<OutgoingMessage>>,
+    pub(super) unsent: &'a Mutex<Unsent>,
+}
+
+/// What a commit has to say and has not stored yet.
+#[derive(Default)]
+pub(super) struct Unsent {
+    pub(super) messages: Vec<OutgoingMessage>,
+    /// Some are stored already, and nobody has begun to post them.
+    pub(super) has_stored: bool,
 }
 
 impl Outbox<'_> {
@@ -120,11 +128,15 @@ impl Outbox<'_> {
             return Ok(());
         }
         let id = delivery::line_id(self.run);
-        if let Some(unsent) = self.unsent().iter_mut().find(|message| message.id() == id) {
+        if let Some(unsent) = self.unsent().messages.iter_mut().find(|message| message.id() == id) {
             unsent.set_card(line);
             return Ok(());
         }
-        if !delivery::update_line(conn, self.tenant, id, line.clone(), now).await? {
+        if delivery::sql::load(conn, self.tenant, id).await?.is_some() {
+            // The person's lane is locked before the channel's, as everywhere.
+            self.store_unsent(conn, now).await?;
+            delivery::update_line(conn, self.tenant, id, line, now).await?;
+        } else {
             self.enqueue(id, &line, None, Audience::Channel, now);
         }
         Ok(())
@@ -171,19 +183,23 @@ impl Outbox<'_> {
                 Audience::Channel => None,
             },
         };
-        self.unsent().push(OutgoingMessage::new(self.venue, &new, now));
+        self.unsent().messages.push(OutgoingMessage::new(self.venue, &new, now));
     }
 
     /// Stores what is not sent yet: rows that refer to it follow, or messages that come after it.
     pub(super) async fn store_unsent(&self, conn: &mut PgConnection, now: Timestamp) -> sqlx::Result<()> {
-        let unsent = std::mem::take(&mut *self.unsent());
-        for message in unsent {
+        let messages = {
+            let mut unsent = self.unsent();
+            unsent.has_stored |= !unsent.messages.is_empty();
+            std::mem::take(&mut unsent.messages)
+        };
+        for message in messages {
             message.enqueue(conn, self.tenant, now).await?;
         }
         Ok(())
     }
 
-    fn unsent(&self) -> MutexGuard<'_, Vec<OutgoingMessage>> {
+    fn unsent(&self) -> MutexGuard<'_, Unsent> {
         self.unsent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 
 use super::commit::complete_job;
 use super::long::{self, TruncatedAnswer};
-use super::outbox::Outbox;
+use super::outbox::{Outbox, Unsent};
 use super::runner::{INTERRUPTED, MAX_ATTEMPTS, is_interrupted_often, wait_until_stopped};
 use super::share;
 use super::stop::withdraw_requests;
@@ -19,7 +19,7 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::RunId;
 use nod_contract::model::Turn;
 use nod_contract::privacy::Audience;
-use nod_people::delivery::{ConversationLocation, OutgoingMessage};
+use nod_people::delivery::ConversationLocation;
 use nod_people::people::Person;
 use nod_people::{delivery, open_pages, people};
 use nod_store::jobs::{Claim, WorkError, commit_and_begin, sql as jobs};
@@ -227,11 +227,7 @@ impl WorkflowCommit<'_> {
         }
     }
 
-    fn outbox<'b>(
-        &'b self,
-        venue: &'b ConversationLocation,
-        unsent: &'b Mutex<Vec<OutgoingMessage>>,
-    ) -> Outbox<'b> {
+    fn outbox<'b>(&'b self, venue: &'b ConversationLocation, unsent: &'b Mutex<Unsent>) -> Outbox<'b> {
         Outbox {
             core: self.core,
             tenant: self.run.tenant,

@@ -3,6 +3,7 @@
 //! the dispatcher begins that job after the commit.
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use sqlx::{PgConnection, PgTransaction};
@@ -33,6 +34,8 @@ struct Shared {
     handlers: OnceLock<WeakHandlers>,
     /// Jobs of which a load failed.
     unloadable: Mutex<HashSet<i64>>,
+    /// Something may be due for which there was no place.
+    is_starved: AtomicBool,
 }
 
 /// What the dispatcher was told since it last looked.
@@ -151,6 +154,7 @@ impl JobNotifier {
             signals: Mutex::default(),
             handlers: OnceLock::new(),
             unloadable: Mutex::default(),
+            is_starved: AtomicBool::new(false),
         }))
     }
 
@@ -224,14 +228,23 @@ impl JobNotifier {
             claimed.permits.push(place);
             signals.claim |= claimed.may_have_more;
             signals.next_due = [signals.next_due, claimed.next_due].into_iter().flatten().min();
+            // The places that are left are free before it is asked who waits for one.
             signals.begun.extend(claimed.into_begun());
+            signals.claim |= self.0.is_starved.swap(false, Ordering::SeqCst);
         });
+    }
+
+    /// Records that something may be due and there is no place for it: the next job that ends has it claimed. Returns whether
+    /// there is a place by now.
+    pub(super) fn wait_for_place(&self) -> bool {
+        self.0.is_starved.store(true, Ordering::SeqCst);
+        !self.is_full()
     }
 
     /// Reserves so many places for what begins with the end of a job, beside the job's own, and returns how many jobs can.
     pub(super) fn reserve_after(&self, beside: usize) -> (usize, Vec<OwnedSemaphorePermit>) {
         let permits = self.reserve(beside);
-        (if self.is_closed() { 0 } else { permits.len() + 1 }, permits)
+        if self.is_closed() { (0, Vec::new()) } else { (permits.len() + 1, permits) }
     }
 
     pub(super) fn now(&self) -> Timestamp {

@@ -121,8 +121,8 @@ impl Dispatcher {
     async fn claim(&self, finds_some: bool) -> Claimed {
         let permits = self.jobs.reserve(CLAIM_BATCH_SIZE);
         if permits.is_empty() {
-            // The next job that ends claims others.
-            return Claimed::default();
+            let may_have_more = self.jobs.wait_for_place();
+            return Claimed { may_have_more, ..Claimed::default() };
         }
         let claimed = async {
             if !finds_some {

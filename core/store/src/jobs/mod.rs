@@ -4,7 +4,8 @@
 //! holder dies, the lease expires by the database's clock and another replica acquires it.
 //!
 //! The row makes a job durable, but a job need not wait for a poll. The commit that ends a job also claims what is due
-//! then, such as what it has just enqueued (`complete_job` in the migrations). The commit that stores a message inserts the
+//! then, such as what it has just enqueued (`complete_job` in the migrations), or, if it has enqueued nothing that nobody has
+//! leased, only what follows in its lane (`end_job`). The commit that stores a message inserts the
 //! lane of its run leased (`enqueue_leased`), and the dispatcher begins it at once. Both load what such a job begins with
 //! ([`JobHandler::load`]), as does [`commit_and_begin`] for others from which somebody waits for the next job. After any other
 //! commit the caller calls [`JobNotifier::wake`], and the dispatcher claims.

@@ -115,7 +115,7 @@ pub async fn bring_forward(
     Ok(moved.execute(conn).await?.rows_affected() > 0)
 }
 
-/// A row of `claim_jobs` or `complete_job`: a claim, or when to look again.
+/// A row of `claim_jobs`, `complete_job`, `end_job` or `send_messages`: a claim, or when to look again.
 #[allow(missing_docs, reason = "the columns are described in the migrations")]
 pub struct ClaimRow {
     pub tenant_id: Option<Uuid>,
@@ -265,8 +265,7 @@ impl<'a> Completion<'a> {
             claim.set_loaded(load(claim));
         }
         if self.is_for_lane {
-            // Whoever has found no room waits for the end of a job.
-            claimed.may_have_more = jobs.is_full();
+            claimed.may_have_more = false;
         }
         self.claim.set_then(Claimed { permits: self.permits, ..claimed });
         Ok(())
