@@ -54,11 +54,12 @@ impl TerminalAdapter {
     }
 
     fn notify_screen(&self, key: DeliveryId) -> Shown {
-        // The row is updated a moment later; the screen reads it again by itself, and a typed line counts from the time
-        // of its last read.
-        self.changed.notify_one();
         let at = PostedMessage { channel: PLATFORM.to_owned(), message: key.to_string() };
-        Shown { at, since: Some(self.clock.now()) }
+        let shown = Shown { at, since: Some(self.clock.now()) };
+        // The row is updated a moment later; the screen reads it again by itself, and a typed line counts from the time
+        // of its last read, which this one makes later than the post.
+        self.changed.notify_one();
+        shown
     }
 }
 
