@@ -4,11 +4,11 @@
 use std::io::IsTerminal;
 
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::Registry;
 use tracing_subscriber::filter::{EnvFilter, Targets};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
-use tracing_subscriber::{Layer, Registry};
 
 /// The filter if none is configured.
 pub const DEFAULT: &str =
@@ -45,8 +45,10 @@ pub fn subscriber_for<W>(filter: Option<&str>, into: W, ansi: bool) -> impl trac
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
+    // The filter is a layer of its own: as that of another layer, `tracing::enabled!` would say yes to everything, and
+    // sqlx would format each statement for a log that does not take it.
     let lines = tracing_subscriber::fmt::layer().with_writer(into).with_ansi(ansi);
-    registry().with(lines.with_filter(env_filter(filter)))
+    registry().with(env_filter(filter)).with(lines)
 }
 
 /// Returns a registry with the caps, which apply to every layer added later.
@@ -113,11 +115,7 @@ mod tests {
     fn logged_lines(filter: Option<&str>) -> String {
         let page = Buffer::default();
         let writer = page.clone();
-        let lines = tracing_subscriber::fmt::layer()
-            .with_writer(move || writer.clone())
-            .with_ansi(false)
-            .with_filter(env_filter(filter));
-        tracing::subscriber::with_default(registry().with(lines), || {
+        tracing::subscriber::with_default(subscriber_for(filter, move || writer.clone(), false), || {
             tracing::debug!(target: "nod_agent::run", "a step");
             tracing::info!(target: "nod_agent::run", "a run");
             tracing::error!(target: "yup_oauth2", "hidden token");
@@ -138,6 +136,18 @@ mod tests {
             assert!(!text.contains("hidden"), "{filter:?}: {text}");
             assert!(text.contains("a lost connection") && text.contains("a run"), "{filter:?}: {text}");
         }
+    }
+
+    #[test]
+    fn a_statement_is_formatted_only_for_a_log_that_takes_it() {
+        let is_logged = |filter| {
+            tracing::subscriber::with_default(
+                subscriber_for(filter, std::io::sink, false),
+                || tracing::enabled!(target: "sqlx::query", tracing::Level::DEBUG),
+            )
+        };
+        assert!(!is_logged(None) && !is_logged(Some("debug")));
+        assert!(is_logged(Some("sqlx=debug")));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::limits;
 use super::markdown::address;
-use super::text::{break_mentions, char_count, escape_control_chars, truncate_label};
+use super::text::{break_mentions, char_count, escape_control_chars, json_size, truncate_label};
 
 /// The action id of buttons that only open a page; their clicks are ignored.
 pub(super) const LINK: &str = "link";
@@ -33,7 +33,7 @@ pub(super) fn rows(buttons: &[Button], ids: &mut HashSet<String>) -> ButtonRows 
             rows.link_lines.push(link_line(button));
             continue;
         };
-        let cost = char_count(&element.to_string()) + 1;
+        let cost = json_size(&element);
         if spent + cost > limits::BUTTONS_JSON {
             left_out += 1;
             continue;

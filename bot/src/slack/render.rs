@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use super::buttons::{self, ButtonRows};
 use super::rich_text::{Span, TextBlock};
 use super::text::{
-    break_mentions, char_count, escape, escape_control_chars, split_at_boundary, to_one_line, truncate_label,
+    break_mentions, char_count, escape, escape_control_chars, json_size, split_at_boundary, to_one_line,
+    truncate_label,
 };
 use super::{limits, markdown};
 
@@ -27,28 +28,27 @@ pub fn blocks(card: &Card) -> Vec<Value> {
 /// Returns blocks of at most `room` characters of JSON (never less than a title and the buttons need).
 #[must_use]
 pub fn blocks_within(card: &Card, room: usize) -> Vec<Value> {
+    render_within(card, room).blocks
+}
+
+fn render_within(card: &Card, room: usize) -> Page {
     let mut ids = HashSet::new();
     let rows = button_rows(card, &mut ids);
     let chunks: Vec<Chunk> = card.body.iter().map(|block| chunk(block, &mut ids)).collect();
     let mut budget = room.saturating_sub(size(&rows.blocks));
     loop {
-        let blocks = assemble(card.title.as_deref(), &chunks, &rows, budget);
-        if budget == 0 || (blocks.len() <= limits::BLOCKS && size(&blocks) <= room) {
-            return blocks;
+        let page = assemble(card.title.as_deref(), &chunks, &rows, budget);
+        if budget == 0 || (page.blocks.len() <= limits::BLOCKS && size(&page.blocks) <= room) {
+            return page;
         }
         budget = if budget < NOTICE { 0 } else { budget * 4 / 5 };
     }
 }
 
-/// Returns whether one message shows the card in full: without limits it would look the same.
+/// Returns whether one message shows the card in full.
 #[must_use]
 pub fn fits_in_one_message(card: &Card) -> bool {
-    let mut ids = HashSet::new();
-    let rows = button_rows(card, &mut ids);
-    let chunks: Vec<Chunk> = card.body.iter().map(|block| chunk(block, &mut ids)).collect();
-    let short = |chunk: &Chunk| !matches!(chunk, Chunk::Note(text, _) if char_count(text) > limits::NOTE);
-    let whole = assemble(card.title.as_deref(), &chunks, &rows, usize::MAX);
-    chunks.iter().all(short) && blocks(card) == whole
+    render_within(card, limits::BLOCKS_JSON).is_whole
 }
 
 /// Returns the rows of buttons, and below them those that rate the answer.
@@ -72,7 +72,7 @@ pub(super) fn modal_blocks(body: &[Block]) -> Vec<Value> {
             block => chunk(block, &mut ids),
         })
         .collect();
-    assemble(None, &chunks, &ButtonRows::default(), limits::VIEW_JSON)
+    assemble(None, &chunks, &ButtonRows::default(), limits::VIEW_JSON).blocks
 }
 
 fn exact_text(text: &str) -> Vec<TextBlock> {
@@ -230,29 +230,33 @@ fn split_long(parts: Vec<TextBlock>) -> Vec<TextBlock> {
     out
 }
 
-fn assemble(title: Option<&str>, chunks: &[Chunk], rows: &ButtonRows, budget: usize) -> Vec<Value> {
+/// The blocks of a card, and whether they show all of its body.
+struct Page {
+    blocks: Vec<Value>,
+    is_whole: bool,
+}
+
+fn assemble(title: Option<&str>, chunks: &[Chunk], rows: &ButtonRows, budget: usize) -> Page {
     let mut page = BlockBuilder::default();
     page.title(title);
     let mut left = budget.saturating_sub(page.cost + NOTICE);
     let facts: Vec<Option<FitResult>> = chunks.iter().map(|chunk| fit_facts(chunk, &mut left)).collect();
-    let mut lost = 0;
     for (chunk, facts) in chunks.iter().zip(facts) {
         match (chunk, facts) {
-            (Chunk::Words(parts), _) => page.push_fitted(fit(parts, &mut left), &mut lost),
-            (_, Some(FitResult::Parts(parts, missing))) => page.push_fitted((parts, missing), &mut lost),
-            (_, Some(FitResult::Note(text, missing, until))) => {
-                page.note(&text, missing, until.as_ref(), &mut lost);
-            }
+            (Chunk::Words(parts), _) => page.push_fitted(fit(parts, &mut left)),
+            (_, Some(FitResult::Parts(parts, missing))) => page.push_fitted((parts, missing)),
+            (_, Some(FitResult::Note(text, missing, until))) => page.note(&text, missing, until.as_ref()),
             (_, Some(FitResult::Row(blocks, missing))) => {
                 page.close_text();
+                page.is_cut |= blocks.is_empty();
                 page.blocks.extend(blocks);
-                lost += missing;
+                page.lost += missing;
             }
             (_, None) => {}
         }
     }
-    if lost > 0 {
-        page.parts.push(TextBlock::Text(vec![Span::plain(missing(lost))]));
+    if page.lost > 0 {
+        page.parts.push(TextBlock::Text(vec![Span::plain(missing(page.lost))]));
     }
     page.parts.extend(rows.link_lines.iter().map(|line| TextBlock::Text(vec![Span::plain(line.clone())])));
     page.close_text();
@@ -260,7 +264,7 @@ fn assemble(title: Option<&str>, chunks: &[Chunk], rows: &ButtonRows, budget: us
     if page.blocks.is_empty() {
         page.blocks.push(json!({"type": "section", "text": {"type": "plain_text", "text": EMPTY_CARD}}));
     }
-    page.blocks
+    Page { is_whole: !page.is_cut && page.lost == 0, blocks: page.blocks }
 }
 
 enum FitResult {
@@ -322,7 +326,7 @@ fn missing(letters: usize) -> String {
 }
 
 fn size(blocks: &[Value]) -> usize {
-    blocks.iter().map(|block| char_count(&block.to_string()) + 1).sum()
+    blocks.iter().map(json_size).sum()
 }
 
 /// The blocks so far, and the rich text that is not yet in a block.
@@ -331,6 +335,10 @@ struct BlockBuilder {
     blocks: Vec<Value>,
     parts: Vec<TextBlock>,
     cost: usize,
+    /// How many characters are missing without a word of it there.
+    lost: usize,
+    /// Something is missing.
+    is_cut: bool,
 }
 
 impl BlockBuilder {
@@ -350,19 +358,20 @@ impl BlockBuilder {
     }
 
     /// Adds what fits. What is missing is noted there if anything of it fits, else once at the end.
-    fn push_fitted(&mut self, (parts, missing_here): (Vec<TextBlock>, usize), lost: &mut usize) {
+    fn push_fitted(&mut self, (parts, missing_here): (Vec<TextBlock>, usize)) {
         if parts.is_empty() {
-            *lost += missing_here;
+            self.lost += missing_here;
             return;
         }
         self.parts.extend(parts);
         if missing_here > 0 {
+            self.is_cut = true;
             self.parts.push(TextBlock::Text(vec![Span::plain(missing(missing_here))]));
         }
     }
 
-    fn note(&mut self, text: &str, missing_here: usize, until: Option<&(i64, String)>, lost: &mut usize) {
-        *lost += missing_here;
+    fn note(&mut self, text: &str, missing_here: usize, until: Option<&(i64, String)>) {
+        self.lost += missing_here;
         if text.trim().is_empty() {
             return;
         }

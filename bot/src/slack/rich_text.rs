@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::text::{break_mentions, char_count, split_at_boundary, unpinged_tokens};
+use super::text::{break_mentions, char_count, json_size, split_at_boundary, unpinged_tokens};
 
 /// Characters of one style.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -84,7 +84,7 @@ impl TextBlock {
 
     /// Returns its share of a message's JSON.
     pub(super) fn cost(&self) -> usize {
-        char_count(&self.json().to_string()) + 1
+        json_size(&self.json())
     }
 
     pub(super) fn json(&self) -> Value {

@@ -1,5 +1,9 @@
 //! Characters: what Slack could interpret is broken or escaped. Knows no blocks.
 
+use std::fmt::{self, Write};
+
+use serde_json::Value;
+
 pub(super) use crate::text::{
     char_count, escape_control_chars, split_at_boundary, to_one_line, truncate_label,
 };
@@ -7,6 +11,21 @@ pub(super) use crate::text::{
 /// Breaks what Slack could read as a mention; invisible to the reader.
 const BREAK: char = '\u{200B}';
 const MASS_MENTIONS: [&str; 3] = ["here", "channel", "everyone"];
+
+/// Returns how many characters a value has as JSON, with the comma behind it.
+pub(super) fn json_size(value: &Value) -> usize {
+    struct Count(usize);
+    impl Write for Count {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            self.0 += char_count(text);
+            Ok(())
+        }
+    }
+    let mut count = Count(1);
+    // Counting does not fail.
+    let _ = write!(count, "{value}");
+    count.0
+}
 
 /// Breaks `<!channel>`, `<@U…>` and `<#C…>`. Rich text does not interpret them, but copies of it elsewhere might.
 pub(super) fn unpinged_tokens(text: &str) -> String {
