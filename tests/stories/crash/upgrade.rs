@@ -37,6 +37,8 @@ async fn ask_earlier_build(wish: &str, answer: &str) -> (World, Program, String)
     for statement in ["drop schema public cascade", "create schema public"] {
         sqlx::query(statement).execute(&world.pool).await.unwrap();
     }
+    // Each kill costs what was on its way a delivery, and Slack would give up.
+    world.slack.change(|w| w.config.redeliveries = 30);
     let before = world.start_program(&earlier_build()).await;
     // Whether the earlier build is idle cannot be told from its tables.
     world.chat.run_command("ana", "general", "connect google").await;

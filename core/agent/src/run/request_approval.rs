@@ -31,12 +31,15 @@ impl Commit<'_> {
                 asked.push((self.insert_approval(conn, emit, now).await?, terms.clone()));
             }
         }
+        let is_private = self.is_seen_only_by_owner();
+        let mut earlier_waits = false;
         for (approval, _) in &mut asked {
-            approval::supersede(self.core, conn, tenant, approval, self.is_seen_only_by_owner(), now).await?;
+            earlier_waits |= approval::supersede(self.core, conn, tenant, approval, is_private, now).await?;
         }
-        for (approval, _) in &mut asked {
-            let waits = approval::waiting_line(conn, tenant, approval, self.is_seen_only_by_owner()).await?;
-            approval.risks.extend(waits);
+        if earlier_waits {
+            for (approval, _) in &mut asked {
+                approval.risks.extend(approval::waiting_line(conn, tenant, approval, is_private).await?);
+            }
         }
         let adapter = self.core.adapters.get(&self.venue.platform);
         let called = self.mentioned_user(conn, self.run.state.audience).await?;

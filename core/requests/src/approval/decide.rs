@@ -203,7 +203,8 @@ pub async fn expire(core: &Requests, claim: &Claim, id: ApprovalId) -> Result<()
 
 /// Supersedes pending requests for the same tool and topic, or for the same draft, that earlier runs made in this
 /// conversation. What was edited on the old card stands on the new one. `is_private` says that only the owner reads the
-/// new card. A task and what is said meanwhile do not replace each other's.
+/// new card. A task and what is said meanwhile do not replace each other's. Returns whether another run's request waits
+/// on.
 pub async fn supersede(
     core: &Requests,
     conn: &mut PgConnection,
@@ -211,17 +212,19 @@ pub async fn supersede(
     newer: &mut Approval,
     is_private: bool,
     now: Timestamp,
-) -> sqlx::Result<()> {
+) -> sqlx::Result<bool> {
+    let mut waits = false;
     let (all, open) = (
         sql::PendingFilter::Conversation(newer.conversation),
         sql::PendingFilter::OpenlyIn(newer.conversation),
     );
     for old in sql::list_pending(conn, tenant, newer.decider, all).await? {
         // Calls of one run do not replace each other: the user asked for both.
-        if old.id == newer.id || old.run == newer.run || !replaces(newer, &old) {
+        if old.id == newer.id || old.run == newer.run {
             continue;
         }
-        if !runs::have_same_workflow(conn, tenant, (newer.run, old.run)).await? {
+        if !replaces(newer, &old) || !runs::have_same_workflow(conn, tenant, (newer.run, old.run)).await? {
+            waits = true;
             continue;
         }
         let is_widened = old.revision > 1
@@ -243,7 +246,7 @@ pub async fn supersede(
         }
         close(core, conn, tenant, old.id, "approval.superseded", Verdict::Superseded, now).await?;
     }
-    Ok(())
+    Ok(waits)
 }
 
 /// Supersedes the pending requests to send a draft that was changed since.

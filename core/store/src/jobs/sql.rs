@@ -358,9 +358,7 @@ pub async fn reschedule(
 pub async fn put_off(conn: &mut PgConnection, claim: &Claim, until: Timestamp) -> sqlx::Result<()> {
     // Whether an earlier attempt is lost is still to be found out.
     reschedule(conn, claim, until, None, claim.attempt > 1).await?;
-    // If there is no room, others wait for its place.
-    let may_have_more = claim.jobs.is_full();
-    claim.set_then(Claimed { next_due: Some(until), may_have_more, ..Claimed::default() });
+    claim.set_then(Claimed { next_due: Some(until), ..Claimed::default() });
     Ok(())
 }
 
