@@ -9,7 +9,7 @@ use nod_contract::ids::{Ids, SystemIds, TenantId};
 use nod_contract::vector_store::Reader;
 use nod_inbox::Settings;
 use nod_knowledge::shelf::{self, Added, NewFile, Progress};
-use nod_people::{delivery, people};
+use nod_people::{conversations, people};
 use nod_store::store;
 use serde_json::json;
 use sqlx::PgPool;
@@ -210,7 +210,7 @@ async fn find_reader(pool: &PgPool, tenant: TenantId, audience: &Audience) -> an
     match audience {
         Audience::Everyone => Ok(Reader::Everyone),
         Audience::Channel { platform, channel } => {
-            let found = delivery::sql::list_channels_by_ref(&mut conn, tenant, platform, channel).await?;
+            let found = conversations::list_channels_by_ref(&mut conn, tenant, platform, channel).await?;
             match found.as_slice() {
                 [channel] => Ok(Reader::Channel(*channel)),
                 [] => bail!(

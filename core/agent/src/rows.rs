@@ -24,7 +24,7 @@ use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::scope::CHAT;
 use nod_memory::memory::prompt_context::AttributedTurn;
 use nod_memory::memory::{MAX_FACTS, MemoryRows};
-use nod_people::delivery::ConversationLocation;
+use nod_people::conversations::ConversationLocation;
 use nod_people::delivery::open::StreamingMessage;
 use nod_people::people::{Person, sql::PersonRow};
 use nod_store::jobs::sql::{from_json, to_json};

@@ -10,9 +10,9 @@ use crate::{Rating, sql};
 use nod_contract::card::Card;
 use nod_contract::chat::{DeliveryTarget, InteractionResponse, OutgoingFile};
 use nod_contract::ids::{DeliveryId, PersonId, TenantId};
-use nod_people::ability;
 use nod_people::context::Chat;
 use nod_people::delivery::{self, NewDelivery};
+use nod_people::{ability, conversations};
 use nod_store::ability::{Asker, PersonalRecords};
 use nod_store::audit;
 use nod_when::when::local_time;
@@ -59,7 +59,7 @@ pub async fn send_export(
     let name = format!("nod-feedback-{}-{}.csv", now.format("%Y-%m-%d"), id.short());
     let thread = asker.place.is_dm.then_some("");
     let conversation = ability::find_or_create_conversation(core, conn, asker, thread).await?;
-    let venue = delivery::sql::load_location(conn, tenant, conversation).await?;
+    let venue = conversations::load_location(conn, tenant, conversation).await?;
     let target =
         DeliveryTarget::DirectMessage { workspace: asker.workspace.to_owned(), user: asker.user.to_owned() };
     let new = NewDelivery {

@@ -10,7 +10,7 @@ use nod_contract::chat::{ChannelMembers, ChatAdapter, ChatError, Membership, Pro
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{PersonId, TenantId};
 use nod_people::context::Chat;
-use nod_people::delivery::{self, ConversationLocation};
+use nod_people::conversations::{self, ConversationLocation};
 use nod_people::people;
 use nod_store::ability::Asker;
 use sqlx::PgConnection;
@@ -210,7 +210,7 @@ pub(crate) async fn find_channel(conn: &mut PgConnection, asker: &Asker<'_>) -> 
     if place.is_dm || place.channel.is_empty() {
         return Ok(None);
     }
-    let channel = delivery::sql::find_channel(conn, tenant, platform, workspace, &place.channel).await?;
+    let channel = conversations::find_channel(conn, tenant, platform, workspace, &place.channel).await?;
     Ok(channel.map(|channel| channel.0))
 }
 

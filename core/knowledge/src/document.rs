@@ -5,7 +5,7 @@ use nod_contract::chat::Attachment;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ChannelId, DeliveryId, PersonId};
 use nod_contract::vector_store::Reader;
-use nod_people::delivery::ConversationLocation;
+use nod_people::conversations::ConversationLocation;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 

@@ -13,7 +13,8 @@ use nod_contract::ids::{DeliveryId, TenantId};
 use nod_contract::vector_store::Reader;
 use nod_people::attachment;
 use nod_people::context::Chat;
-use nod_people::delivery::{self, ConversationLocation, NewDelivery};
+use nod_people::conversations::{self, ConversationLocation};
+use nod_people::delivery::{self, NewDelivery};
 use nod_store::ability::{AddressedMessage, Asker, MessageHandler};
 use nod_store::jobs::sql as jobs;
 
@@ -52,7 +53,7 @@ impl MessageHandler for Keep {
         message: &AddressedMessage<'_>,
     ) -> sqlx::Result<bool> {
         let Some(for_everyone) = parse_keep_phrase(message.text) else { return Ok(false) };
-        let location = delivery::sql::load_location(conn, asker.tenant, message.conversation).await?;
+        let location = conversations::load_location(conn, asker.tenant, message.conversation).await?;
         // A conversation that one person has among others: a message about their file would be read by all.
         if location.private_with.is_some() && !location.channel_ref.is_dm {
             return Ok(false);

@@ -7,7 +7,7 @@ use nod_contract::chat::InteractionResponse;
 use nod_contract::command::MenuEntrySpec;
 use nod_contract::vector_store::Reader;
 use nod_people::context::Chat;
-use nod_people::delivery;
+use nod_people::conversations;
 use nod_store::ability::{Asker, MenuEntry, PickedMessage};
 use nod_store::jobs::sql as jobs;
 use sqlx::PgConnection;
@@ -72,6 +72,6 @@ impl MenuEntry for KeepFiles {
 /// two other people, whose messages have the entry too.
 async fn find_reader(conn: &mut PgConnection, asker: &Asker<'_>) -> sqlx::Result<Option<Reader>> {
     let Asker { tenant, platform, workspace, place, person, .. } = *asker;
-    let channel = delivery::sql::find_channel(conn, tenant, platform, workspace, &place.channel).await?;
+    let channel = conversations::find_channel(conn, tenant, platform, workspace, &place.channel).await?;
     Ok(channel.map(|channel| if place.is_dm { Reader::Person(person) } else { Reader::Channel(channel) }))
 }

@@ -3,7 +3,7 @@
 use sqlx::PgConnection;
 
 use crate::context::Chat;
-use crate::{delivery, people};
+use crate::{conversations, people};
 use nod_contract::ids::ConversationId;
 use nod_store::ability::{Ability, Asker, PickedMessage};
 
@@ -23,7 +23,7 @@ pub async fn find_or_create_conversation(
 ) -> sqlx::Result<ConversationId> {
     let Asker { tenant, person, user, now, .. } = *asker;
     let inserted: ConversationId = core.id();
-    let channel = delivery::sql::insert_conversation(conn, asker, thread, (core.id(), inserted)).await?;
+    let channel = conversations::insert_conversation(conn, asker, thread, (core.id(), inserted)).await?;
     let is_anothers_dm = channel.dm_user.is_some_and(|of| of != user);
     let (channel, is_new) = (channel.id, channel.has_new_conversation);
     if !is_anothers_dm {
@@ -31,14 +31,14 @@ pub async fn find_or_create_conversation(
             return Ok(inserted);
         }
         let found =
-            delivery::sql::find_or_create_conversation(conn, tenant, channel, thread, core.id(), now).await?;
-        let venue = delivery::sql::load_location(conn, tenant, found).await?;
+            conversations::find_or_create_conversation(conn, tenant, channel, thread, core.id(), now).await?;
+        let venue = conversations::load_location(conn, tenant, found).await?;
         if venue.private_with.is_none_or(|with| with == person) {
             return Ok(found);
         }
     }
-    let own = delivery::sql::find_or_create_conversation(conn, tenant, channel, None, core.id(), now).await?;
-    delivery::sql::set_private_with(conn, tenant, own, person).await?;
+    let own = conversations::find_or_create_conversation(conn, tenant, channel, None, core.id(), now).await?;
+    conversations::set_private_with(conn, tenant, own, person).await?;
     Ok(own)
 }
 
@@ -53,12 +53,12 @@ pub async fn find_or_create_private_conversation(
     asker: &Asker<'_>,
 ) -> sqlx::Result<ConversationId> {
     let Asker { tenant, platform, workspace, person, user, now, .. } = *asker;
-    if let Some(line) = delivery::sql::find_dm_channel(conn, tenant, platform, workspace, user).await? {
-        return delivery::sql::find_or_create_conversation(conn, tenant, line, Some(""), core.id(), now)
+    if let Some(line) = conversations::find_dm_channel(conn, tenant, platform, workspace, user).await? {
+        return conversations::find_or_create_conversation(conn, tenant, line, Some(""), core.id(), now)
             .await;
     }
     let conversation = find_or_create_conversation(core, conn, asker, None).await?;
-    delivery::sql::set_private_with(conn, tenant, conversation, person).await?;
+    conversations::set_private_with(conn, tenant, conversation, person).await?;
     Ok(conversation)
 }
 

@@ -4,6 +4,7 @@ pub mod ability;
 pub mod assistant_thread;
 pub mod attachment;
 pub mod context;
+pub mod conversations;
 pub mod delivery;
 pub mod links;
 pub mod listing;

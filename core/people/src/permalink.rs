@@ -1,7 +1,8 @@
 //! The address of a message in its chat.
 
 use crate::context::Chat;
-use crate::delivery::{ConversationLocation, sql::Delivery};
+use crate::conversations::ConversationLocation;
+use crate::delivery::sql::Delivery;
 use nod_contract::chat::{ChannelRef, DeliveryTarget};
 
 /// Returns the permalink of a card for its reader, if it is posted.

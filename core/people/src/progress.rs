@@ -2,7 +2,8 @@
 
 use sqlx::PgConnection;
 
-use crate::delivery::{self, ConversationLocation, NewDelivery};
+use crate::conversations::{self, ConversationLocation};
+use crate::delivery::{self, NewDelivery};
 use nod_contract::card::{Action, Block, Card, OnClick, Style};
 use nod_contract::ids::{ConversationId, DeliveryId, RunId, TenantId, named_lane_id};
 use nod_store::context::Base;
@@ -40,7 +41,7 @@ pub async fn show_wait_notice(
     if !has_line.fetch_one(&mut *conn).await? {
         return Ok(());
     }
-    let venue = delivery::sql::load_location(conn, tenant, conversation).await?;
+    let venue = conversations::load_location(conn, tenant, conversation).await?;
     upsert_progress_line(core, conn, tenant, &venue, (conversation, run), words).await
 }
 

@@ -13,7 +13,7 @@ use nod_contract::command::{CommandOption, CommandSpec, Takes};
 use nod_contract::ids::{ConversationId, DeliveryId, PersonId, RunId, TenantId};
 use nod_contract::text::group_digits;
 use nod_people::delivery::{self, NewDelivery};
-use nod_people::{ability, people};
+use nod_people::{ability, conversations, people};
 use nod_store::ability::{Asker, Command};
 use nod_store::audit;
 use nod_store::runs;
@@ -123,7 +123,7 @@ pub(crate) async fn begin(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let NewTask { id, mut title, mut note, mut about, is_queued } = new;
-    let venue = delivery::sql::load_location(conn, tenant, conversation).await?;
+    let venue = conversations::load_location(conn, tenant, conversation).await?;
     let there = (venue.platform.as_str(), venue.workspace.as_str());
     let is_beginning_of_note = title == self::title(&note);
     let texts = [&mut title, &mut note].into_iter().chain(about.as_mut().map(|about| &mut about.text));

@@ -8,7 +8,7 @@ use crate::sql;
 use nod_contract::card::Card;
 use nod_people::context::Chat;
 use nod_people::delivery::{self, NewDelivery};
-use nod_people::people;
+use nod_people::{conversations, people};
 use nod_store::jobs::{Claim, Job, JobHandler, WorkError, sql as jobs};
 
 /// The jobs of dice. A job kind's name is stored in rows, so no two abilities can use the same one.
@@ -44,7 +44,7 @@ async fn tell(core: &Chat, claim: &Claim, roll: Uuid) -> Result<(), WorkError> {
     // Nothing is committed for a job that another replica has taken over.
     jobs::assert_lease(&mut tx, claim).await?;
     if let Some(roll) = sql::load(&mut tx, tenant, roll).await? {
-        let venue = delivery::sql::load_location(&mut tx, tenant, roll.conversation).await?;
+        let venue = conversations::load_location(&mut tx, tenant, roll.conversation).await?;
         let person = people::sql::load(&mut tx, tenant, roll.person).await?;
         let name = person.as_ref().map_or("Somebody", |person| person.display_name());
         let card = Card::from_markdown(format!("{name} rolled {} of {}.", roll.rolled, roll.sides));

@@ -14,7 +14,7 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, OfferId, PersonId, TenantId};
 use nod_contract::provider::Provider;
 use nod_people::delivery::{self, NewDelivery};
-use nod_people::people;
+use nod_people::{conversations, people};
 use nod_store::audit;
 use nod_store::runs::ConnectOutcome;
 
@@ -38,7 +38,7 @@ pub(super) async fn request_review(
     account: &str,
     now: Timestamp,
 ) -> sqlx::Result<bool> {
-    let venue = delivery::sql::load_location(conn, tenant, offer.conversation).await?;
+    let venue = conversations::load_location(conn, tenant, offer.conversation).await?;
     let admins: Vec<&str> = core.admins_on(&venue.platform).collect();
     if admins.is_empty() {
         return Ok(false);

@@ -21,7 +21,7 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, OfferId, PersonId, RunId, TenantId};
 use nod_contract::provider::Provider;
 use nod_people::delivery::{self, NewDelivery};
-use nod_people::{open_pages, people};
+use nod_people::{conversations, open_pages, people};
 use nod_store::audit;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 use nod_store::runs::ConnectOutcome;
@@ -604,7 +604,7 @@ pub(super) async fn notify(
     if let Some(delivery) = offer.delivery {
         return delivery::update_card(conn, tenant, delivery, card, now).await;
     }
-    let venue = delivery::sql::load_location(conn, tenant, offer.conversation).await?;
+    let venue = conversations::load_location(conn, tenant, offer.conversation).await?;
     let user =
         people::sql::find_user_id(conn, tenant, offer.person, &venue.platform, &venue.workspace).await?;
     let Some(user) = user else { return Ok(()) };

@@ -17,7 +17,7 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, PersonId, TenantId};
 use nod_contract::provider::Provider;
 use nod_people::delivery::{self, NewDelivery};
-use nod_people::{open_pages, people};
+use nod_people::{conversations, open_pages, people};
 use nod_store::audit;
 use nod_store::context::Base;
 use nod_store::hooks::AccountEnded;
@@ -241,7 +241,7 @@ pub(super) async fn send_to_person(
     card: &Card,
     now: Timestamp,
 ) -> sqlx::Result<Option<DeliveryId>> {
-    let venue = delivery::sql::load_location(conn, tenant, conversation).await?;
+    let venue = conversations::load_location(conn, tenant, conversation).await?;
     let user = people::sql::find_user_id(conn, tenant, person, &venue.platform, &venue.workspace).await?;
     let Some(user) = user else { return Ok(None) };
     let target = DeliveryTarget::DirectMessage { workspace: venue.workspace.clone(), user };

@@ -13,7 +13,7 @@ use nod_contract::chat::Adapters;
 use nod_contract::ids::{PersonId, TenantId};
 use nod_contract::tool::account::SealedAccounts;
 use nod_contract::tool::{Principal, ToolError};
-use nod_people::delivery::ConversationLocation;
+use nod_people::conversations::ConversationLocation;
 use nod_people::people::refresh::Lists;
 use nod_people::people::{self, names};
 use nod_requests::approval::{self, AccountOwner};

@@ -12,7 +12,8 @@ use nod_contract::chat::{DeliveryTarget, OutgoingFile};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, PersonId, RunId, TenantId};
 use nod_contract::privacy::Audience;
-use nod_people::delivery::{self, ConversationLocation, NewDelivery, OutgoingMessage};
+use nod_people::conversations::ConversationLocation;
+use nod_people::delivery::{self, NewDelivery, OutgoingMessage};
 use nod_people::people;
 use nod_store::jobs::WorkError;
 

@@ -12,7 +12,7 @@ use crate::rows::Run;
 use crate::state::Node;
 use nod_contract::chat::{AssistantThreadUpdate, ChannelRef, ChatAdapter};
 use nod_contract::ids::RunId;
-use nod_people::delivery::ConversationLocation;
+use nod_people::conversations::ConversationLocation;
 use nod_people::progress::upsert_progress_line;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 

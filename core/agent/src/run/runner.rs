@@ -22,7 +22,7 @@ use nod_contract::model::{ModelError, TokenSender};
 use nod_contract::scope::CHAT;
 use nod_memory::history;
 use nod_memory::memory::prompt_context::MemoryContext;
-use nod_people::delivery::ConversationLocation;
+use nod_people::conversations::ConversationLocation;
 use nod_people::delivery::open::{self, StreamingMessage};
 use nod_people::people::{self, Person, names};
 use nod_people::reading::Whose;

@@ -11,7 +11,8 @@ use nod_contract::card::{Block, Card};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, PersonId, RunId, TenantId};
 use nod_contract::scope::CHAT;
-use nod_people::delivery::{self, ConversationLocation, NewDelivery};
+use nod_people::conversations::{self, ConversationLocation};
+use nod_people::delivery::{self, NewDelivery};
 use nod_people::open_pages;
 use nod_requests::{approval, effect, perform, question};
 use nod_store::audit;
@@ -157,7 +158,7 @@ async fn stop_workflow(
     }
     audit::insert_entry(conn, tenant, by, "run.stopped", id.0, None, &json!({}), now).await?;
     let begun = effect::sql::list_states_of_run(conn, tenant, id).await?;
-    let venue = delivery::sql::load_location(conn, tenant, *conversation).await?;
+    let venue = conversations::load_location(conn, tenant, *conversation).await?;
     let card = match core.workflows.get(workflow) {
         Some(registered) if by.is_some() => {
             let title = registered.workflow.title(conn, run).await?;

@@ -19,9 +19,9 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::RunId;
 use nod_contract::model::Turn;
 use nod_contract::privacy::Audience;
-use nod_people::delivery::ConversationLocation;
+use nod_people::conversations::{self, ConversationLocation};
 use nod_people::people::Person;
-use nod_people::{delivery, open_pages, people};
+use nod_people::{open_pages, people};
 use nod_store::jobs::{Claim, WorkError, commit_and_begin, sql as jobs};
 use nod_store::steps::{self, StepRecord};
 use nod_store::workflow::{
@@ -191,14 +191,14 @@ impl WorkflowCommit<'_> {
                 Ok(withdraw_requests(conn, run.tenant, *step, Some(run.principal.person), now).await?)
             }
             Want::Ask { id, card, audience } => {
-                let venue = delivery::sql::load_location(conn, run.tenant, run.conversation).await?;
+                let venue = conversations::load_location(conn, run.tenant, run.conversation).await?;
                 let unsent = Mutex::default();
                 let outbox = self.outbox(&venue, &unsent);
                 outbox.post_request(conn, *id, card, *audience, now).await?;
                 Ok(outbox.store_unsent(conn, now).await?)
             }
             Want::Tell { id, card, audience, provenance } => {
-                let venue = delivery::sql::load_location(conn, run.tenant, run.conversation).await?;
+                let venue = conversations::load_location(conn, run.tenant, run.conversation).await?;
                 let said = card_text(card);
                 let message = NewMessage {
                     id: core.id(),

@@ -21,8 +21,8 @@ use nod_contract::chat::{ChatAdapter, DeliveryTarget, InteractionResponse};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, PersonId, TenantId};
 use nod_people::delivery::{self, NewDelivery};
-use nod_people::open_pages;
 use nod_people::people::sql as people;
+use nod_people::{conversations, open_pages};
 use nod_store::audit;
 
 /// How long a code is valid: ten minutes, too short to guess one of 2^40.
@@ -170,7 +170,7 @@ async fn notify_code_owner(
     card: &Card,
 ) -> sqlx::Result<()> {
     let (core, tenant) = (asker.core, asker.tenant);
-    let venue = delivery::sql::load_location(conn, tenant, conversation).await?;
+    let venue = conversations::load_location(conn, tenant, conversation).await?;
     let user = people::find_user_id(conn, tenant, person, &venue.platform, &venue.workspace).await?;
     let Some(user) = user else { return Ok(()) };
     let target = DeliveryTarget::DirectMessage { workspace: venue.workspace.clone(), user };

@@ -11,7 +11,7 @@ use nod_contract::model::Turn;
 use nod_contract::privacy::Provenance;
 use nod_contract::text::fence_untrusted;
 use nod_people::delivery::{self, NewDelivery};
-use nod_people::{ability, assistant_thread};
+use nod_people::{ability, assistant_thread, conversations};
 use nod_store::ability::{Asker, PickedMessage};
 
 /// Longest message that is passed on, in characters.
@@ -32,7 +32,7 @@ pub(super) async fn accept_thread_opened(
     let (tenant, now) = (arrival.tenant, arrival.now);
     let fresh = assistant_thread::sql::upsert(&mut tx, tenant, conversation, person, viewing, now).await?;
     if fresh && arrival.core.welcome.admits(membership) {
-        let venue = delivery::sql::load_location(&mut tx, tenant, conversation).await?;
+        let venue = conversations::load_location(&mut tx, tenant, conversation).await?;
         let new = NewDelivery {
             id: arrival.core.id(),
             conversation,

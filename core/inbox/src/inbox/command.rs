@@ -13,7 +13,7 @@ use nod_contract::command::CommandSpec;
 use nod_contract::ids::{OfferId, PersonId};
 use nod_contract::provider::Provider;
 use nod_people::delivery::{self, NewDelivery};
-use nod_people::people;
+use nod_people::{conversations, people};
 use nod_requests::approval;
 
 /// The core's commands; those of the abilities are listed between the two.
@@ -209,7 +209,7 @@ pub(super) async fn ask(
         asker.as_ref().map_or("Somebody", |p| if p.has_profile { p.display_name() } else { "Somebody" });
     let card =
         Card::default().with_title(format!("{name} asked")).with_block(Block::Literal(said.text.to_owned()));
-    let venue = delivery::sql::load_location(conn, arrival.tenant, said.conversation).await?;
+    let venue = conversations::load_location(conn, arrival.tenant, said.conversation).await?;
     let new = NewDelivery {
         id: arrival.core.id(),
         conversation: said.conversation,

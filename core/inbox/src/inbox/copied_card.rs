@@ -8,7 +8,8 @@ use super::{InboundContext, button_click};
 use nod_contract::card::{Action, Block, Card};
 use nod_contract::chat::{ChannelRef, DeliveryTarget, Inbound, InteractionResponse};
 use nod_contract::ids::{ApprovalId, DeliveryId, PersonId, QuestionId};
-use nod_people::delivery::{self, ConversationLocation, NewDelivery};
+use nod_people::conversations::ConversationLocation;
+use nod_people::delivery::{self, NewDelivery};
 use nod_requests::{approval, question};
 
 const OUTCOME_IS_ON_THE_ORIGINAL: &str = "You'll see how it goes where you asked.";

@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 use super::{InboundContext, message};
 use nod_contract::chat::InteractionResponse;
 use nod_contract::ids::{DraftId, PersonId};
-use nod_people::delivery;
+use nod_people::conversations;
 use nod_requests::approval;
 use nod_requests::draft::{self, DiscardResult, card, sql::StoredDraft};
 
@@ -20,7 +20,7 @@ pub(super) async fn handle_send_click(
         Ok(row) => row,
         Err(why) => return Ok(why),
     };
-    let venue = delivery::sql::load_location(conn, arrival.tenant, row.conversation).await?;
+    let venue = conversations::load_location(conn, arrival.tenant, row.conversation).await?;
     let words = message::RunRequest {
         person,
         conversation: row.conversation,

@@ -8,6 +8,7 @@ use super::{InboundContext, card, command, message};
 use nod_contract::card::Action;
 use nod_contract::chat::{ChannelRef, Inbound, InteractionResponse};
 use nod_contract::ids::{DeliveryId, PersonId, named_lane_id};
+use nod_people::conversations;
 use nod_people::delivery::{self, NewDelivery};
 
 /// The action of the hello's buttons.
@@ -38,7 +39,7 @@ async fn say(arrival: &InboundContext<'_>, conn: &mut PgConnection, place: &Chan
     let (core, tenant, now) = (arrival.core, arrival.tenant, arrival.now);
     let Inbound { platform, workspace, author, .. } = arrival.inbound;
     // Locks the channel's row: of two invitations at once, the second waits and then finds the hello.
-    let channel = delivery::sql::find_or_create_channel(
+    let channel = conversations::find_or_create_channel(
         conn,
         tenant,
         platform,
@@ -54,8 +55,8 @@ async fn say(arrival: &InboundContext<'_>, conn: &mut PgConnection, place: &Chan
         return Ok(());
     }
     let conversation =
-        delivery::sql::find_or_create_conversation(conn, tenant, channel, None, core.id(), now).await?;
-    let venue = delivery::sql::load_location(conn, tenant, conversation).await?;
+        conversations::find_or_create_conversation(conn, tenant, channel, None, core.id(), now).await?;
+    let venue = conversations::load_location(conn, tenant, conversation).await?;
     let new = NewDelivery {
         id,
         conversation,

@@ -15,7 +15,7 @@ use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::text::normalize_label;
 use nod_contract::tool::Principal;
 use nod_people::delivery::{self, NewDelivery};
-use nod_people::{ability, assistant_thread, attachment, people};
+use nod_people::{ability, assistant_thread, attachment, conversations, people};
 use nod_requests::question::Reply;
 use nod_requests::{approval, question};
 use nod_store::ability::AddressedMessage;
@@ -202,7 +202,7 @@ async fn notify_missed_message(
     let person = people::sql::load(conn, tenant, person).await?;
     let zone = person.and_then(|p| p.zone).unwrap_or_else(|| "UTC".to_owned());
     let card = super::card::missed_message_card(arrival.inbound.at, &zone);
-    let venue = delivery::sql::load_location(conn, tenant, conversation).await?;
+    let venue = conversations::load_location(conn, tenant, conversation).await?;
     let new = NewDelivery {
         id: core.id(),
         conversation,

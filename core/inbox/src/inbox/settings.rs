@@ -8,7 +8,7 @@ use super::{InboundContext, working_hours};
 use nod_contract::card::{Action, Block, Card, OnClick, Style};
 use nod_contract::chat::{ChannelRef, Event, Inbound, InteractionResponse, Membership};
 use nod_contract::ids::{ChannelId, PersonId};
-use nod_people::delivery;
+use nod_people::conversations;
 use nod_store::audit;
 
 /// The actions of the two buttons.
@@ -35,9 +35,9 @@ pub(super) async fn show(
     let (user, fresh) = (&author.user, arrival.core.ids.next());
     let (tenant, now) = (arrival.tenant, arrival.now);
     let channel =
-        delivery::sql::find_or_create_channel(conn, tenant, platform, workspace, place, user, fresh, now)
+        conversations::find_or_create_channel(conn, tenant, platform, workspace, place, user, fresh, now)
             .await?;
-    let mention_only = delivery::sql::load_channel_settings(conn, tenant, channel)
+    let mention_only = conversations::load_channel_settings(conn, tenant, channel)
         .await?
         .is_some_and(|(_, mention_only)| mention_only);
     let card = card(channel, mention_only).with_title("Settings for this channel");
@@ -61,9 +61,9 @@ pub(super) async fn set_follow_mode(
         Event::ButtonClicked { place, .. } => place.channel.as_str(),
         _ => "",
     };
-    match delivery::sql::load_channel_settings(conn, tenant, channel).await? {
+    match conversations::load_channel_settings(conn, tenant, channel).await? {
         Some((there, before)) if there == here => {
-            delivery::sql::set_follow_mode(conn, tenant, channel, mention_only).await?;
+            conversations::set_follow_mode(conn, tenant, channel, mention_only).await?;
             let detail = json!({ "mention_only": mention_only, "before": before });
             audit::insert_entry(
                 conn,

@@ -10,8 +10,8 @@ use nod_contract::chat::{ChannelRef, Inbound};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, PersonId, QuestionId, TenantId};
 use nod_contract::text::normalize_label;
-use nod_people::delivery::sql::FOLLOW_MENTIONS_ONLY;
-pub(super) use nod_people::delivery::sql::mark_overheard;
+use nod_people::conversations::FOLLOW_MENTIONS_ONLY;
+pub(super) use nod_people::conversations::mark_overheard;
 
 /// What is stored about a message before it is taken in.
 pub(super) struct InboundLookup {

@@ -22,7 +22,7 @@ use nod_contract::scope::RunOrIngestion;
 use nod_contract::tool::{FollowUp, Tool, ToolContext, ToolError, ToolOutput};
 use nod_contract::vector_store::Reader;
 use nod_people::context::Chat;
-use nod_people::delivery::{self, ConversationLocation};
+use nod_people::conversations::{self, ConversationLocation};
 use nod_people::listing;
 
 pub(crate) fn list_tools(chat: &Chat, access: &Access, searcher: Searcher) -> Vec<Tool> {
@@ -55,7 +55,7 @@ struct Library {
 impl Library {
     async fn load_location(&self, cx: &ToolContext) -> sqlx::Result<ConversationLocation> {
         let mut conn = self.chat.pool.acquire().await?;
-        delivery::sql::load_location(&mut conn, cx.scope.tenant, cx.scope.case).await
+        conversations::load_location(&mut conn, cx.scope.tenant, cx.scope.case).await
     }
 
     /// Returns what may be used where the person asks.

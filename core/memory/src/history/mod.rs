@@ -16,7 +16,7 @@ pub use tools::{is_chat_history_tool as reads_chat, tools};
 use nod_contract::chat::{ChatError, HistoryMessage, HistoryRange};
 use nod_contract::ids::TenantId;
 use nod_people::context::Chat;
-use nod_people::delivery::ConversationLocation;
+use nod_people::conversations::ConversationLocation;
 use nod_people::people::names;
 use nod_store::jobs::WorkError;
 use nod_when::when::local_time;

@@ -14,7 +14,7 @@ use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::tool::{
     FollowUp, Reach, ReadTool, Tool, ToolContext, ToolError, ToolOutput, ToolResult, ToolSpec,
 };
-use nod_people::delivery::{self, ConversationLocation};
+use nod_people::conversations::{self, ConversationLocation};
 use nod_people::people;
 
 const THREAD: &str = "chat_read_thread";
@@ -140,7 +140,7 @@ impl HistoryReader {
             |error: sqlx::Error| ToolError::internal(format!("I can't look that up right now: {error}"));
         let (tenant, person) = (cx.scope.tenant, cx.principal.person);
         let mut conn = self.pool.acquire().await.map_err(broken)?;
-        let venue = delivery::sql::load_location(&mut conn, tenant, cx.scope.case).await.map_err(broken)?;
+        let venue = conversations::load_location(&mut conn, tenant, cx.scope.case).await.map_err(broken)?;
         let user =
             people::sql::find_user_id(&mut conn, tenant, person, &venue.platform, &venue.workspace).await;
         let user = user.map_err(broken)?.ok_or_else(|| forbidden_error("I don't know who is asking"))?;

@@ -13,7 +13,7 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ChannelId, DeliveryId};
 use nod_people::context::Chat;
 use nod_people::delivery::{self, NewDelivery};
-use nod_people::people;
+use nod_people::{conversations, people};
 use nod_store::ability::{Asker, PersonalRecords};
 use nod_when::when::local_time;
 
@@ -89,7 +89,7 @@ pub async fn choices(
 ) -> sqlx::Result<Vec<(String, String)>> {
     let typed = typed.to_lowercase();
     let Asker { tenant, platform, workspace, place, .. } = *asker;
-    let channel = delivery::sql::find_channel(conn, tenant, platform, workspace, &place.channel).await?;
+    let channel = conversations::find_channel(conn, tenant, platform, workspace, &place.channel).await?;
     let facts = match channel {
         Some(channel) => sql::list_facts_with_source(conn, tenant, channel, asker.person).await?,
         // No user has written to Nod there.
@@ -116,7 +116,7 @@ async fn load_all(core: &Chat, asker: &Asker<'_>, conn: &mut PgConnection) -> sq
     let Asker { tenant, platform, workspace, place, user, now, .. } = *asker;
     let fresh = core.ids.next();
     let channel =
-        delivery::sql::find_or_create_channel(conn, tenant, platform, workspace, place, user, fresh, now)
+        conversations::find_or_create_channel(conn, tenant, platform, workspace, place, user, fresh, now)
             .await?;
     let facts = sql::list_facts_with_source(conn, tenant, channel, asker.person).await?;
     let summaries = sql::list_summaries(conn, tenant, channel, asker.person).await?;
@@ -186,8 +186,8 @@ async fn export(
     };
     let thread = asker.place.is_dm.then_some("");
     let conversation =
-        delivery::sql::find_or_create_conversation(conn, tenant, all.channel, thread, core.id(), now).await?;
-    let venue = delivery::sql::load_location(conn, tenant, conversation).await?;
+        conversations::find_or_create_conversation(conn, tenant, all.channel, thread, core.id(), now).await?;
+    let venue = conversations::load_location(conn, tenant, conversation).await?;
     let target =
         DeliveryTarget::DirectMessage { workspace: asker.workspace.to_owned(), user: asker.user.to_owned() };
     let new = NewDelivery {

@@ -19,7 +19,8 @@ use nod_contract::ids::{FactId, InvocationId, PersonId, RunId, TenantId, TraceId
 use nod_contract::model::{Completion, CompletionRequest, ModelError, Tier, TokenSender};
 use nod_contract::privacy::Audience;
 use nod_contract::scope::{CHAT, RunOrIngestion, Scope};
-use nod_people::delivery::{self, ConversationLocation, NewDelivery};
+use nod_people::conversations::{self, ConversationLocation};
+use nod_people::delivery::{self, NewDelivery};
 use nod_people::people;
 use nod_store::audit;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
@@ -97,7 +98,7 @@ fn record_completion(
 async fn load_pass(core: &Memory, tenant: TenantId, run: RunId) -> Result<Option<MemoryPass>, WorkError> {
     let mut conn = core.pool.acquire().await?;
     let (conversation, person, trace) = sql::load_run(&mut conn, tenant, run).await?.ok_or("no such run")?;
-    let venue = delivery::sql::load_location(&mut conn, tenant, conversation).await?;
+    let venue = conversations::load_location(&mut conn, tenant, conversation).await?;
     let alone = venue.is_private_location().then_some(person);
     let seen = sql::load_summary(&mut conn, tenant, conversation).await?;
     let heard = sql::list_messages_after(&mut conn, tenant, conversation, seen.covered_seq, alone).await?;

@@ -9,7 +9,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::context::Chat;
-use crate::delivery;
+use crate::conversations;
 use crate::work::PeopleJob;
 use nod_contract::chat::{AssistantThreadUpdate, ChatError};
 use nod_contract::clock::Timestamp;
@@ -43,7 +43,7 @@ pub async fn update(
     title: Option<&str>,
 ) -> Result<(), WorkError> {
     let mut conn = core.pool.acquire().await?;
-    let venue = delivery::sql::load_location(&mut conn, claim.tenant, conversation).await?;
+    let venue = conversations::load_location(&mut conn, claim.tenant, conversation).await?;
     let viewing = sql::find_viewed_channel(&mut conn, claim.tenant, conversation).await?;
     drop(conn);
     let ornament = match title {

@@ -15,8 +15,9 @@ use uuid::Uuid;
 pub use outgoing::{OutgoingMessage, finish_job};
 pub use pages::{split_into_messages, truncate_as_message};
 pub use post::{deliver, dm_target, load_for_post};
-pub use sql::{ConversationLocation, NewDelivery};
+pub use sql::NewDelivery;
 
+use crate::conversations::ConversationLocation;
 use nod_contract::card::{Button, Card, OnClick};
 use nod_contract::chat::DeliveryTarget;
 use nod_contract::clock::Timestamp;

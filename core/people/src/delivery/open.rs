@@ -2,7 +2,7 @@
 
 use sqlx::PgConnection;
 
-use crate::delivery::ConversationLocation;
+use crate::conversations::ConversationLocation;
 use nod_contract::card::Card;
 use nod_contract::chat::PostedMessage;
 use nod_contract::clock::Timestamp;

@@ -2,8 +2,9 @@
 
 use chrono::TimeDelta;
 
-use super::sql::{self, ConversationLocation, Delivery, NewDelivery, PostSlot};
+use super::sql::{self, Delivery, NewDelivery, PostSlot};
 use crate::context::Chat;
+use crate::conversations::{self, ConversationLocation};
 use crate::people;
 use nod_contract::card::{Action, Block, Card, OnClick, Style};
 use nod_contract::chat::{ChatAdapter, ChatError, DeliveryTarget, MessageLookup, PostedMessage, Shown};
@@ -219,7 +220,8 @@ async fn record_posted(
     // Before the rows, as everywhere.
     jobs::assert_lease(&mut tx, claim).await?;
     if delivery.opens_thread {
-        sql::set_thread_ref(&mut tx, claim.tenant, delivery.conversation, &shown.at.message).await?;
+        conversations::set_thread_ref(&mut tx, claim.tenant, delivery.conversation, &shown.at.message)
+            .await?;
     }
     if delivery.card.is_empty() {
         // Anything shown there later is a new message.
@@ -262,7 +264,8 @@ async fn handle_rejection(
             post_fallback(&mut tx, tenant, venue, delivery, &card, now).await?;
         }
         (DeliveryTarget::Channel { .. }, _) if first_refusal && closed => {
-            sql::set_private_with_requester(&mut tx, tenant, delivery.conversation, delivery.run).await?;
+            conversations::set_private_with_requester(&mut tx, tenant, delivery.conversation, delivery.run)
+                .await?;
             let person = match delivery.run {
                 Some(run) => sql::find_person_id(&mut tx, tenant, run).await?,
                 None => None,

@@ -9,7 +9,8 @@ use crate::work::RequestJob;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ApprovalId, TenantId};
 use nod_people::context::Chat;
-use nod_people::delivery::{self, ConversationLocation, NewDelivery};
+use nod_people::conversations::ConversationLocation;
+use nod_people::delivery::{self, NewDelivery};
 use nod_people::permalink;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 

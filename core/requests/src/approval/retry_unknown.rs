@@ -21,7 +21,7 @@ use nod_contract::chat::InteractionResponse;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ApprovalId, DraftId, EffectId, PersonId, TenantId};
 use nod_contract::tool::{Reach, ToolError};
-use nod_people::delivery;
+use nod_people::conversations;
 use nod_store::audit;
 use nod_store::jobs::sql as jobs;
 use nod_store::runs::Verdict;
@@ -156,7 +156,7 @@ pub async fn request_retry(
             return Ok(InteractionResponse::ephemeral(forbidden_text(&why)));
         }
     };
-    let venue = delivery::sql::load_location(conn, tenant, old.conversation).await?;
+    let venue = conversations::load_location(conn, tenant, old.conversation).await?;
     let (platform, workspace) = (venue.platform.as_str(), venue.workspace.as_str());
     let owner = AccountOwner { person: by, account: &old.preview.account, platform, workspace };
     let approvers = match co_approval::find_co_approvers(conn, &core.adapters, tenant, &terms, &owner).await?

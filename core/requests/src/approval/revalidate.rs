@@ -9,7 +9,7 @@ use crate::context::Requests;
 use crate::policy::{self, Ruling};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{PersonId, TenantId};
-use nod_people::delivery;
+use nod_people::conversations;
 use nod_store::audit;
 
 /// What an approval means under the current rules.
@@ -39,7 +39,7 @@ pub(super) async fn revalidate(
         Ruling::Ask(terms) if approval.co_approver_list.is_none() && terms.co_approvers().is_some() => terms,
         Ruling::Ask(_) | Ruling::Allow => return Ok(Revalidation::Unchanged),
     };
-    let venue = delivery::sql::load_location(conn, tenant, approval.conversation).await?;
+    let venue = conversations::load_location(conn, tenant, approval.conversation).await?;
     let owner = AccountOwner {
         person: approval.decider,
         account: &approval.preview.account,

@@ -14,7 +14,7 @@ use crate::question;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, PersonId, TenantId};
 use nod_contract::text::normalize_label;
-use nod_people::delivery::{self, ConversationLocation};
+use nod_people::conversations::{self, ConversationLocation};
 use nod_people::people::{self, heard};
 use nod_store::runs::{self, Verdict};
 
@@ -82,7 +82,7 @@ pub async fn yes(
     if !is_yes(word.text) {
         return Ok(TypedYes::default());
     }
-    let venue = delivery::sql::load_location(conn, tenant, conversation).await?;
+    let venue = conversations::load_location(conn, tenant, conversation).await?;
     if !is_allowed_user(core, conn, tenant, by, &venue).await? {
         return Ok(TypedYes::default());
     }

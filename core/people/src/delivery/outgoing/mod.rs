@@ -10,8 +10,9 @@ use uuid::Uuid;
 
 use super::post::{LoadedDelivery, channel_target};
 use super::sql::Delivery;
-use super::{ConversationLocation, NewDelivery, lane};
+use super::{NewDelivery, lane};
 use crate::context::Chat;
+use crate::conversations::ConversationLocation;
 use crate::open_pages;
 use crate::work::PeopleJob;
 use nod_contract::card::Card;

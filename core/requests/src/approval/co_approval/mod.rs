@@ -21,7 +21,8 @@ use nod_contract::chat::{Adapters, DeliveryTarget};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, PersonId, TenantId};
 use nod_people::context::Chat;
-use nod_people::delivery::{self, ConversationLocation, NewDelivery};
+use nod_people::conversations::{self, ConversationLocation};
+use nod_people::delivery::{self, NewDelivery};
 use nod_people::people;
 
 /// A person who can be the co-approver of a request.
@@ -204,7 +205,7 @@ pub(super) async fn send_requests(
     asking: Vec<CoApprovalRequest>,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let venue = delivery::sql::load_location(conn, tenant, approval.conversation).await?;
+    let venue = conversations::load_location(conn, tenant, approval.conversation).await?;
     for CoApprovalRequest { co_approver: one, target, card } in asking {
         let id = core.id();
         let there = ConversationLocation {

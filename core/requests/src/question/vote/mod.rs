@@ -21,7 +21,8 @@ use nod_contract::chat::{ChatError, DeliveryTarget, InteractionResponse};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{PersonId, QuestionId, RunId, TenantId};
 use nod_people::context::Chat;
-use nod_people::delivery::{self, ConversationLocation, NewDelivery};
+use nod_people::conversations::{self, ConversationLocation};
+use nod_people::delivery::{self, NewDelivery};
 use nod_people::people;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 use nod_store::runs;
@@ -231,7 +232,7 @@ pub(crate) async fn update_cards(core: &Chat, claim: &Claim, id: QuestionId) -> 
     let (tenant, now) = (claim.tenant, core.now());
     let mut conn = core.pool.acquire().await?;
     let question = super::sql::load(&mut conn, tenant, id).await?.ok_or("no such question")?;
-    let venue = delivery::sql::load_location(&mut conn, tenant, question.conversation).await?;
+    let venue = conversations::load_location(&mut conn, tenant, question.conversation).await?;
     let asked = !sql::list_cards(&mut conn, tenant, id).await?.is_empty();
     let voters = sql::list_voters(&mut conn, tenant, &question).await?;
     drop(conn);

@@ -8,7 +8,7 @@ use crate::question::sql::Question;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, PersonId, QuestionId, RunId, TenantId};
 use nod_contract::tool::EventDetails;
-use nod_people::delivery::ConversationLocation;
+use nod_people::conversations::ConversationLocation;
 use nod_when::when;
 
 /// Returns the asker and the members with these addresses, each human once: of two unlinked people with the same
