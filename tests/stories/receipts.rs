@@ -15,6 +15,7 @@ on_each_platform!(
     a_receipt_that_comes_late_is_told,
     what_failed_is_told,
     a_private_receipt_is_no_answer_to_a_channel,
+    a_receipt_that_the_channel_refuses_reaches_the_person,
 );
 
 /// Mail to Bo, after which nothing is left to do or say.
@@ -131,5 +132,24 @@ async fn a_private_receipt_is_no_answer_to_a_channel(platform: Platform) {
     world.click("ana", "dm:ana", "Approve & send").await;
     assert!(world.read_new("general").contains("Answered Ana"));
     assert!(world.read_new("dm:ana").contains("Bo knows."));
+    world.finish().await;
+}
+
+/// Nod was removed from the channel while the mail could still be taken back.
+async fn a_receipt_that_the_channel_refuses_reaches_the_person(platform: Platform) {
+    let mut world = World::with_undo_window_on(platform).await;
+    world.connect_google("ana").await;
+    world.make_mail_address_known("bo").await;
+    let (tool, arguments) = last_mail();
+    world.script_model("tool", [Answer::tool(tool, arguments)]);
+    world.say("ana", "general", "@nod tell Bo I'm late").await;
+    world.click("ana", "general", "Approve & send").await;
+    world.chat.set_nod_access("general", false);
+    world.advance_past_undo_window().await;
+    world.read_new("general");
+    let told = world.read_new("dm:ana");
+    assert!(told.contains("# Email sent") && told.contains("→ Sent 09:30 WET"), "{told}");
+    assert_eq!(told.matches("To  bo@acme.test").count(), 1, "{told}");
+    assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
     world.finish().await;
 }

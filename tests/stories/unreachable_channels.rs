@@ -13,6 +13,7 @@ on_each_platform!(
     a_thread_that_was_deleted_is_answered_in_the_direct_line,
     the_request_of_somebody_who_left_ends_and_its_card_says_so,
     later_asker_in_a_private_conversation_is_answered_privately,
+    what_went_on_privately_stays_so_while_the_turn_lasts,
 );
 
 /// Ana's mail waits for her approval in #general, in a thread that Bo started.
@@ -136,5 +137,22 @@ async fn later_asker_in_a_private_conversation_is_answered_privately(platform: P
     assert!(world.read_new("dm:bo").contains("secret plans"));
     assert!(!world.read_new("dm:ana").contains("secret plans"));
     world.read_new("general");
+    world.finish().await;
+}
+
+/// The channel refuses the line that Nod is working on it, and takes messages again before the answer.
+async fn what_went_on_privately_stays_so_while_the_turn_lasts(platform: Platform) {
+    let mut world = World::new_on(platform).await;
+    world.script_model("tool", [Answer::text("Here I am.").with_pause_after(0)]);
+    world.chat.say("ana", "general", None, "@nod are you there?");
+    world.chat.set_nod_access("general", false);
+    world.wait_for_paced_text("dm:ana", "[Stop]").await;
+    world.chat.set_nod_access("general", true);
+    world.model.release();
+    world.wait_until_idle().await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.read_new("general"), @"ana: @nod are you there?");
+        insta::assert_snapshot!(world.read_new("dm:ana"), @"nod: Here I am.");
+    }
     world.finish().await;
 }

@@ -104,10 +104,16 @@ pub async fn deliver(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), W
             let mut conn = core.pool.acquire().await?;
             Ok(jobs::put_off(&mut conn, claim, core.now() + wait).await?)
         }
-        Err(ChatError::Gone) => handle_deleted_message(core, claim, delivery.id).await,
+        Err(ChatError::Gone) => post_again(core, claim, &delivery, "it was deleted").await,
         Err(ChatError::UnknownOutcome(reason)) if claim.attempt < MAX_ATTEMPTS => Err(reason.into()),
         Err(ChatError::UnknownOutcome(reason)) => {
             handle_rejection(core, claim, &delivery, &venue, &target, &reason, false).await
+        }
+        // Nobody would read what it says now: it might be what became of an act.
+        Err(ChatError::Rejected { code } | ChatError::ChannelClosed { code })
+            if delivery.posted_message.is_some() && !card.is_empty() =>
+        {
+            post_again(core, claim, &delivery, &code).await
         }
         Err(ChatError::Rejected { code }) => {
             handle_rejection(core, claim, &delivery, &venue, &target, &code, false).await
@@ -118,12 +124,12 @@ pub async fn deliver(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), W
     }
 }
 
-/// The message to update was deleted on the platform: posts its current card as a new message.
-async fn handle_deleted_message(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), WorkError> {
-    tracing::info!(delivery = %id, "the message was deleted; posting it again");
+/// The posted message cannot be updated: posts its current card as a new one.
+async fn post_again(core: &Chat, claim: &Claim, delivery: &Delivery, reason: &str) -> Result<(), WorkError> {
+    tracing::info!(delivery = %delivery.id, reason, "a message could not be updated; posting it again");
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
-    sql::mark_removed(&mut tx, claim.tenant, id, None).await?;
+    sql::mark_removed(&mut tx, claim.tenant, delivery.id, None).await?;
     jobs::reschedule(&mut tx, claim, core.now(), None, false).await?;
     Ok(tx.commit().await?)
 }
@@ -274,9 +280,15 @@ async fn handle_rejection(
                 && let Some(target) = dm_target(&mut tx, tenant, venue, person).await?
             {
                 let note = Block::Note("I can't post where you asked, so here it is.".to_owned());
-                sql::update_card(&mut tx, tenant, delivery.id, &delivery.card.clone().with_block(note))
-                    .await?;
-                sql::update_target(&mut tx, tenant, delivery.id, &target).await?;
+                // It may have changed since it was loaded.
+                let card = sql::lock_card(&mut tx, tenant, delivery.id).await?.ok_or("no such delivery")?;
+                if !card.is_empty() {
+                    sql::update_card(&mut tx, tenant, delivery.id, &card.with_block(note)).await?;
+                }
+                // What goes to its conversation goes to the person by now, in the lane in which it is redrawn.
+                if delivery.target.is_some() {
+                    sql::update_target(&mut tx, tenant, delivery.id, &target).await?;
+                }
                 // At once, and still before the messages sent after it.
                 jobs::reschedule(&mut tx, claim, now, None, false).await?;
                 return Ok(tx.commit().await?);
