@@ -3,7 +3,7 @@
 
 mod sql;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -126,7 +126,7 @@ pub async fn finish_job(
         false => Completion::of_lane(claim, messages.len()),
     };
     let now = completion.now;
-    let (rows, homes, mut begun) = {
+    let finished = {
         let intervals = core.adapters.post_intervals();
         let pauses = messages.iter().map(|message| message.pause(&intervals));
         let mut sent: Vec<sql::SentMessage<'_>> = messages
@@ -135,32 +135,26 @@ pub async fn finish_job(
             .map(|(message, pause)| sql::SentMessage::new(message, pause))
             .collect();
         sql::SentMessage::keep_leases(&mut sent, completion.places())?;
-        let leased: BTreeSet<DeliveryId> =
-            sent.iter().filter(|message| message.is_leased()).map(sql::SentMessage::id).collect();
-        completion.give_places(leased.len());
+        let leased = sent.iter().filter(|message| message.is_leased()).count();
+        completion.give_places(leased);
         // Those that nobody begins here are due, too.
-        let claims = enqueues || leased.len() < sent.len();
+        let claims = enqueues || leased < sent.len();
         if claims {
             completion.claim_all();
         }
-        let (rows, homes) = sql::finish_job(conn, claim, &completion, &sent, claims, person).await?;
-        // The others are claimed without a place under the rate limit, and load themselves.
-        let begun: BTreeMap<DeliveryId, OutgoingMessage> = messages
-            .into_iter()
-            .map(|message| (message.id(), message))
-            .filter(|(id, _)| leased.contains(id))
-            .collect();
-        (rows, homes, begun)
+        sql::finish_job(conn, claim, &completion, &sent, claims, person).await?
     };
-    completion.finish(rows, |claim| match claim.job() {
-        Ok(PeopleJob::DeliverMessage { delivery }) => {
-            begun.remove(&delivery).map(OutgoingMessage::into_loaded)
+    let mut messages: BTreeMap<DeliveryId, OutgoingMessage> =
+        messages.into_iter().map(|message| (message.id(), message)).collect();
+    completion.finish(finished.rows, |claim| match claim.job() {
+        Ok(PeopleJob::DeliverMessage { delivery }) if finished.begun.contains(&claim.job) => {
+            messages.remove(&delivery).map(OutgoingMessage::into_loaded)
         }
         _ => None,
     })?;
-    if !homes.is_empty() {
+    if !finished.homes.is_empty() {
         // Their lanes are locked after all others, so they are not among those that were claimed.
-        for home in &homes {
+        for home in &finished.homes {
             open_pages::enqueue_publish(conn, claim.tenant, home, now).await?;
         }
         claim.wake_after();

@@ -1,5 +1,7 @@
 //! The statement that ends a job and sends what it has to say.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use sqlx::PgConnection;
 use sqlx::types::Json;
@@ -10,7 +12,7 @@ use crate::open_pages::{Home, REFRESH_WINDOW};
 use crate::work::PeopleJob;
 use nod_contract::card::Card;
 use nod_contract::chat::DeliveryTarget;
-use nod_contract::ids::{DeliveryId, PersonId};
+use nod_contract::ids::PersonId;
 use nod_store::jobs::Claim;
 use nod_store::jobs::sql::{ClaimRow, Completion, to_json};
 
@@ -53,10 +55,6 @@ impl<'a> SentMessage<'a> {
         }
     }
 
-    pub(super) fn id(&self) -> DeliveryId {
-        DeliveryId(self.id)
-    }
-
     pub(super) fn is_leased(&self) -> bool {
         self.pause.is_some()
     }
@@ -75,8 +73,19 @@ impl<'a> SentMessage<'a> {
     }
 }
 
+/// What the statement that ended a job has begun.
+#[derive(Default)]
+pub(super) struct Finished {
+    pub(super) rows: Vec<ClaimRow>,
+    /// The jobs of the messages that have their place under the rate limit and go where this process knows. What else is
+    /// claimed loads itself.
+    pub(super) begun: BTreeSet<i64>,
+    /// The person's open home pages.
+    pub(super) homes: Vec<Home>,
+}
+
 /// Sends messages and ends the job: with `claims`, so that everything that is due now is claimed, else only what follows in
-/// the job's lane. Returns what was claimed or leased, and the person's open home pages. No row if the lease was lost.
+/// the job's lane. No row if the lease was lost.
 pub(super) async fn finish_job(
     conn: &mut PgConnection,
     claim: &Claim,
@@ -84,17 +93,17 @@ pub(super) async fn finish_job(
     messages: &[SentMessage<'_>],
     claims: bool,
     person: PersonId,
-) -> sqlx::Result<(Vec<ClaimRow>, Vec<Home>)> {
+) -> sqlx::Result<Finished> {
     let rows = sqlx::query!(
         r#"with sent as materialized (select * from send_messages($1, $2, $3, $4)),
          ended as materialized (
              select e.* from (select count(*) from sent) as after, complete_job($1, $5, $6, $7, $3, $8, $9) e where $10
              union all
              select e.* from (select count(*) from sent) as after, end_job($1, $5, $6, $7, $3, $4) e where not $10)
-         select tenant_id, lane_id, lease_id, id, payload, attempts, next_due_at, (
+         select tenant_id, lane_id, lease_id, id, payload, attempts, next_due_at, is_sent as "is_sent!", (
                  select jsonb_agg(to_jsonb(h)) from homes h
                  where h.tenant_id = $1 and h.person_id = $11 and h.opened_at >= $12) as "homes: Json<Vec<Home>>"
-         from (select * from sent union all select * from ended) as begun
+         from (select *, true as is_sent from sent union all select *, false from ended) as begun
          where exists (select 1 from ended)"#,
         claim.tenant.0,
         to_json(&messages)? as _,
@@ -111,10 +120,11 @@ pub(super) async fn finish_job(
     )
     .fetch_all(conn)
     .await?;
-    let mut homes = Vec::new();
-    let begun = rows.into_iter().map(|row| {
-        homes = row.homes.map(|homes| homes.0).unwrap_or_default();
-        ClaimRow {
+    let mut finished = Finished::default();
+    for row in rows {
+        finished.homes = row.homes.map(|homes| homes.0).unwrap_or_default();
+        finished.begun.extend(row.id.filter(|_| row.is_sent));
+        finished.rows.push(ClaimRow {
             tenant_id: row.tenant_id,
             lane_id: row.lane_id,
             lease_id: row.lease_id,
@@ -122,7 +132,7 @@ pub(super) async fn finish_job(
             payload: row.payload,
             attempts: row.attempts,
             next_due_at: row.next_due_at,
-        }
-    });
-    Ok((begun.collect(), homes))
+        });
+    }
+    Ok(finished)
 }

@@ -1,0 +1,1 @@
+-- Rows merged into others: 0
