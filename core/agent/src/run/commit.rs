@@ -139,7 +139,8 @@ impl<'a> Commit<'a> {
             let work = RunJob::AdvanceRun { run: self.run.id, event: None };
             jobs::update_payload(&mut tx, self.claim, &work).await?;
         }
-        if self.outputs.is_empty() {
+        // What the abilities show of a step's move is a job too.
+        if self.outputs.is_empty() && self.step_move(status).is_none() {
             tx.commit().await?;
         } else {
             commit_and_begin(tx, &self.core.jobs).await?;
