@@ -2,7 +2,8 @@
 //! Postgres of its own, and prints what each kind of turn takes of the machine, the database and the vendors.
 //!
 //! It drives a build through its public doors and its environment alone, so that builds of different ages can be
-//! compared. It stops at the first answer that is lost or comes twice.
+//! compared (only the steps of a task are read from the database). It stops at the first answer that is lost, and after the
+//! kind of turn of which one came twice.
 
 mod company;
 mod counters;
@@ -140,6 +141,7 @@ async fn measure_once(
         let before = count().await?;
         let taken = driver.run(kind, options.turns, options.at_once).await?;
         driver.wait_until_quiet().await?;
+        driver.check_every_answer()?;
         tokio::time::sleep(SETTLE).await;
         kinds.push((kind, taken, count().await?.since(&before, &idle)));
         if options.statements {
