@@ -92,6 +92,11 @@ impl TestDatabase {
     /// Creates a database with the samples of the migrations (`tests/samples`), each inserted right after its migration, so
     /// that their rows have been through all later ones.
     pub async fn with_samples() -> Self {
+        Self::with_samples_until(i64::MAX).await
+    }
+
+    /// Creates a database as [`with_samples`](Self::with_samples) does, of an earlier program, whose last migration this was.
+    pub async fn with_samples_until(version: i64) -> Self {
         let database = Self::without_schema().await;
         let mut conn = connect_options()
             .await
@@ -100,7 +105,7 @@ impl TestDatabase {
             .await
             .unwrap_or_else(|e| panic!("the test database does not answer: {e}"));
         conn.ensure_migrations_table("_sqlx_migrations").await.unwrap_or_else(|e| panic!("{e}"));
-        for migration in MIGRATOR.iter() {
+        for migration in MIGRATOR.iter().filter(|migration| migration.version <= version) {
             conn.apply("_sqlx_migrations", migration)
                 .await
                 .unwrap_or_else(|e| panic!("{}: {e}", migration.version));

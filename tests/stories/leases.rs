@@ -11,6 +11,7 @@ use nod_store::jobs::sql::complete;
 use nod_store::jobs::{Claim, Dispatcher, Handlers, JobHandler, JobNotifier, Loaded, WorkError};
 use nod_tests::chat::Platform;
 use nod_tests::{TestDatabase, World};
+use serde_json::json;
 use sqlx::{AssertSqlSafe, PgConnection, PgPool};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -152,6 +153,80 @@ async fn a_plan_made_while_there_were_no_lanes_finds_one_of_many() {
 async fn count_visited(conn: &mut PgConnection) -> i64 {
     let visited = "select seq_tup_read + coalesce(idx_tup_fetch, 0) from pg_stat_xact_user_tables where relname = 'lanes'";
     sqlx::query_scalar(visited).fetch_one(conn).await.unwrap()
+}
+
+/// What is sent: whether its job is leased, and whether somebody has to look for it later (in seconds).
+async fn send(
+    conn: &mut PgConnection,
+    conversation: Uuid,
+    lane: Uuid,
+    pause: Option<f64>,
+) -> Vec<(bool, Option<i32>)> {
+    let message = json!([{
+        "id": Uuid::new_v4(), "lane": lane, "conversation": conversation, "platform": "slack", "opens_thread": false,
+        "card": {}, "payload": {}, "pause": pause,
+    }]);
+    sqlx::query_as(
+        "select id is not null, extract(epoch from next_due_at - '2026-03-06 09:30Z')::integer
+         from send_messages($1, $2, '2026-03-06 09:30Z', 10)",
+    )
+    .bind(OWN)
+    .bind(message)
+    .fetch_all(conn)
+    .await
+    .unwrap()
+}
+
+/// The organisation of the samples.
+const OWN: Uuid = Uuid::from_u128(1);
+
+#[tokio::test]
+async fn a_message_begins_with_its_commit_if_its_lane_is_free_and_has_a_place() {
+    let database = TestDatabase::with_samples().await;
+    let pool = database.pool(1).await;
+    let mut conn = pool.acquire().await.unwrap();
+    let find = "select id from conversations where tenant_id = $1 and private_with is null limit 1";
+    let conversation: Uuid = sqlx::query_scalar(find).bind(OWN).fetch_one(&mut *conn).await.unwrap();
+    let (free, full, unpaced) = (Uuid::new_v4(), Uuid::new_v4(), Uuid::new_v4());
+    assert_eq!(send(&mut conn, conversation, free, Some(1.0)).await, [(true, None)]);
+    // Behind the first one: the end of its post finds it.
+    assert_eq!(send(&mut conn, conversation, free, Some(1.0)).await, []);
+    let place =
+        "insert into rate_limits (tenant_id, lane_id, next_post_at) values ($1, $2, '2026-03-06 09:30:04Z')";
+    sqlx::query(place).bind(OWN).bind(full).execute(&mut *conn).await.unwrap();
+    assert_eq!(send(&mut conn, conversation, full, Some(1.0)).await, [(false, Some(4))]);
+    assert_eq!(send(&mut conn, conversation, unpaced, None).await, []);
+    // It goes on with one person, which whoever sends might not know.
+    let private = "update conversations set private_with = (select id from people where tenant_id = $1 limit 1) where id = $2";
+    sqlx::query(private).bind(OWN).bind(conversation).execute(&mut *conn).await.unwrap();
+    assert_eq!(send(&mut conn, conversation, Uuid::new_v4(), Some(1.0)).await, [(false, Some(0))]);
+    let due = "select id, lease_id is not null, attempts, extract(epoch from due_at - '2026-03-06 09:30Z')::integer, queued
+         from lanes where id = any($1)";
+    let lanes: Vec<(Uuid, bool, i32, i32, i32)> =
+        sqlx::query_as(due).bind([free, full, unpaced].to_vec()).fetch_all(&mut *conn).await.unwrap();
+    let found: BTreeSet<_> = lanes.into_iter().collect();
+    let wanted = [(free, true, 1, 0, 1), (full, false, 0, 4, 0), (unpaced, false, 0, 0, 0)];
+    assert_eq!(found, BTreeSet::from(wanted));
+    drop(conn);
+    pool.close().await;
+    database.drop_database().await;
+}
+
+#[tokio::test]
+async fn a_commit_claims_what_is_due_and_takes_nothing_over() {
+    let database = TestDatabase::new().await;
+    let pool = database.pool(1).await;
+    insert_leased(&pool, 1..=1, "-1 second").await;
+    for due in ["now()", "now() + interval '1 hour'"] {
+        let enqueue = format!("select enqueue(gen_random_uuid(), gen_random_uuid(), '{{}}', {due}, now())");
+        sqlx::query(AssertSqlSafe(enqueue)).execute(&pool).await.unwrap();
+    }
+    let claim = "select attempts, round(extract(epoch from next_due_at - now()) / 3600)::integer
+         from claim_due_jobs(now(), 10, 4) order by attempts";
+    let claimed: Vec<(Option<i32>, Option<i32>)> = sqlx::query_as(claim).fetch_all(&pool).await.unwrap();
+    assert_eq!(claimed, [(Some(1), None), (None, Some(1))]);
+    pool.close().await;
+    database.drop_database().await;
 }
 
 #[tokio::test]

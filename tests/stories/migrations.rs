@@ -130,6 +130,35 @@ async fn every_migration_keeps_the_rows_that_are_there() {
     database.drop_database().await;
 }
 
+#[tokio::test]
+async fn every_function_says_what_it_keeps() {
+    let database = TestDatabase::new().await;
+    let mut conn = PgConnection::connect(&database.url).await.unwrap();
+    let functions: Vec<String> = sqlx::query_scalar(
+        "select distinct p.proname::text from pg_proc p join pg_language l on l.oid = p.prolang
+         where p.pronamespace = 'public'::regnamespace and l.lanname in ('sql', 'plpgsql') order by 1",
+    )
+    .fetch_all(&mut conn)
+    .await
+    .unwrap();
+    let mut migrations: Vec<_> = MIGRATOR.iter().collect();
+    migrations.sort_by_key(|migration| migration.version);
+    let all: String = migrations.iter().map(|migration| migration.sql.as_str()).collect();
+    for function in &functions {
+        let begins = ["create", "create or replace"]
+            .map(|create| all.rfind(&format!("{create} function {function}(")));
+        let before = &all[..begins.into_iter().flatten().max().unwrap()];
+        let comment: Vec<&str> = before.lines().rev().take_while(|line| line.starts_with("-- ")).collect();
+        assert!(
+            comment.last().is_some_and(|first| first.starts_with("-- Keeps: ")),
+            "{function}: {comment:?}"
+        );
+    }
+    assert!(functions.len() > 10, "{functions:?}");
+    conn.close().await.unwrap();
+    database.drop_database().await;
+}
+
 /// Returns how many rows became part of others, which a sample says in its first line; fewer than none if rows were made
 /// of parts.
 fn rows_merged(sample: &str) -> i64 {

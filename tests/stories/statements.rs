@@ -198,14 +198,19 @@ fn fill_parameters(
             (_, "Timestamptz", ..) => Value::from("2026-03-06 09:31Z"),
             (_, "Uuid" | "UuidArray", ..) => Value::from("00000000-0000-0000-0000-0000000000ff"),
             (_, "Bool", ..) => Value::from(true),
-            // A list of messages.
-            (_, "Jsonb", ..) if query.contains("send_messages(") => Value::Array(Vec::new()),
+            (_, "Jsonb", ..) if is_list(&query, at + 1) => Value::Array(Vec::new()),
             (_, "Jsonb", ..) => Value::Object(Map::new()),
             _ => Value::from(1),
         };
         query = query.replace(&format!("${}", at + 1), &literal(kind, &value));
     }
     query
+}
+
+/// Returns whether a parameter of a job's commit is a list of rows.
+fn is_list(query: &str, parameter: usize) -> bool {
+    let read = format!("jsonb_to_recordset(${parameter})");
+    query.contains("send_messages(") || query.contains("held as (") && query.contains(&read)
 }
 
 fn literal(kind: &str, value: &Value) -> String {
@@ -231,6 +236,12 @@ struct Outcome {
     answer: String,
     made: usize,
     changed: usize,
+}
+
+impl Outcome {
+    fn changes_something(&self) -> bool {
+        self.made + self.changed > 0
+    }
 }
 
 /// Runs a statement after the updates that it needs, and rolls both back.
@@ -372,6 +383,12 @@ impl Two {
         outcome(&mut self.with, &self.schema, needs, &query).await != alone
     }
 
+    /// Runs a statement of organisation 1 with the ids of its rows.
+    async fn outcome_with_rows(&mut self, statement: &Statement, row: usize, needs: &[String]) -> Outcome {
+        let query = fill_parameters(statement, OWN, &self.rows, row, None);
+        outcome(&mut self.with, &self.schema, needs, &query).await
+    }
+
     /// Returns whether organisation 1 finds something, and whether organisation 2 finds something of 1.
     async fn try_statement(&mut self, statement: &Statement) -> (bool, bool) {
         let needs = needs(statement, &self.schema);
@@ -413,6 +430,44 @@ async fn no_statement_sees_or_changes_the_rows_of_another_organisation() {
     }
     assert!(stray.is_empty(), "{}", stray.join("\n"));
     assert_eq!(untried.len(), UNTRIED, "see what is printed above");
+    two.close().await;
+}
+
+/// Whoever lost the lease changes nothing, or gets no row and rolls back. A lease that is held changes something: otherwise
+/// this would say nothing.
+#[tokio::test]
+async fn no_statement_of_a_job_changes_anything_without_its_lease() {
+    let mut two = Two::new().await;
+    let lease = "update lanes set lease_id = gen_random_uuid(), leased_until = now() + interval '1 hour'";
+    two.with.execute(lease).await.unwrap();
+    let lanes: Vec<Value> =
+        sqlx::query_scalar("select to_jsonb(l) from lanes l").fetch_all(&mut two.with).await.unwrap();
+    two.rows
+        .insert("lanes".to_owned(), lanes.into_iter().map(|row| row.as_object().unwrap().clone()).collect());
+    let is_lease = |(_, column): &(String, String)| column == "lease_id";
+    let (mut fenced, mut unfenced, mut untried) = (0, Vec::new(), Vec::new());
+    for statement in statements(&two.schema) {
+        let Some(at) = statement.parameters.iter().position(|(_, of)| of.as_ref().is_some_and(is_lease))
+        else {
+            continue;
+        };
+        let mut lost = Statement { query: statement.query.clone(), parameters: statement.parameters.clone() };
+        lost.parameters[at].1 = None;
+        let needs = needs(&statement, &two.schema);
+        let (mut is_tried, mut is_fenced) = (false, true);
+        for (row, needs) in (0..9).flat_map(|row| [(row, &needs[..]), (row, &[])]) {
+            let with = two.outcome_with_rows(&statement, row, needs).await;
+            let without = two.outcome_with_rows(&lost, row, needs).await;
+            let is_rolled_back = without.answer.is_empty() && !with.answer.is_empty();
+            is_tried |= with.changes_something() || is_rolled_back;
+            is_fenced &= is_rolled_back || !without.changes_something();
+        }
+        fenced += usize::from(is_tried && is_fenced);
+        unfenced.extend((!is_fenced).then_some(statement.query.clone()));
+        untried.extend((!is_tried).then_some(statement.query));
+    }
+    assert!(unfenced.is_empty(), "{}", unfenced.join("\n"));
+    assert!(untried.is_empty(), "{fenced} tried, but not:\n{}", untried.join("\n"));
     two.close().await;
 }
 

@@ -31,13 +31,15 @@ use nod_tests::{Program, World, max_wait};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinSet, LocalSet};
 
-use invariants::{ExpectedReceipt, assert_invariants, wait_for_text};
+use invariants::{ExpectedReceipt, assert_invariants, assert_receipt_only, wait_for_text};
 
 const NOD: &str = env!("CARGO_BIN_EXE_nod-under-test");
 /// The number of stories at once; most of their time is waiting for the dead process's lease of ten seconds.
 const MAX_CONCURRENT: usize = 6;
 const CREATE: &str = "gmail.users.drafts.create";
 const SEND: &str = "gmail.users.drafts.send";
+/// After this wish the rules of the model leave the last word to the receipt.
+const RECEIPT_ONLY: &str = "@nod tell Bo I'm late, that's all";
 const GET_MESSAGE: &str = "gmail.users.messages.get";
 
 /// Where Nod is when it happens.
@@ -64,6 +66,7 @@ enum UserAction {
 #[derive(Debug, Clone)]
 struct CrashCase {
     name: &'static str,
+    wish: &'static str,
     person: UserAction,
     /// The points, one after another.
     at: Vec<CrashPoint>,
@@ -77,12 +80,18 @@ struct CrashCase {
 fn killed_case(name: &'static str, person: UserAction, at: CrashPoint) -> CrashCase {
     CrashCase {
         name,
+        wish: "@nod tell Bo I'm late",
         person,
         at: vec![at],
         is_killed: true,
         meanwhile: |_| {},
         receipt: ExpectedReceipt::Sent,
     }
+}
+
+/// Nothing is left to say after it, so the receipt is the answer.
+fn receipt_only_case(name: &'static str, at: CrashPoint) -> CrashCase {
+    CrashCase { wish: RECEIPT_ONLY, ..killed_case(name, UserAction::Click, at) }
 }
 
 fn survived_case(name: &'static str, at: CrashPoint) -> CrashCase {
@@ -156,6 +165,12 @@ fn crash_cases() -> Vec<CrashCase> {
         killed_case("the reasoner hears the outcome", Click, Model(ModelRole::Reasoner)),
         killed_case("before the answer stands", Click, Chat(ChatOperation::PostMessage, HangBefore)),
         killed_case("after the answer stands", Click, Chat(ChatOperation::PostMessage, HangAfter)),
+        receipt_only_case("before it went out, and its receipt is the answer", Google(SEND, HangBefore)),
+        receipt_only_case("after it went out, and its receipt is the answer", Google(SEND, HangAfter)),
+        receipt_only_case("before the look, and the receipt is the answer", Google(GET_MESSAGE, HangBefore)),
+        receipt_only_case("before the receipt stands", Chat(ChatOperation::UpdateMessage, HangBefore)),
+        receipt_only_case("after the receipt stands", Chat(ChatOperation::UpdateMessage, HangAfter)),
+        receipt_only_case("somewhere around its receipt", AfterMillis(60)),
         survived_case("the draft's answer is lost", Google(CREATE, DropResponse)),
         survived_case("the answer is lost", Google(SEND, DropResponse)),
         survived_case("the request is lost", Google(SEND, DropConnection)),
@@ -251,11 +266,11 @@ async fn run_crash(platform: Platform, death: &CrashCase) {
     world.make_mail_address_known("bo").await;
     nod = if death.person == UserAction::Ask {
         run_until_crash(&world, nod, death, || {
-            world.chat.say("ana", "general", None, "@nod tell Bo I'm late");
+            world.chat.say("ana", "general", None, death.wish);
         })
         .await
     } else {
-        world.chat.say("ana", "general", None, "@nod tell Bo I'm late");
+        world.chat.say("ana", "general", None, death.wish);
         nod
     };
     wait_for_text(&world, "[Approve & send]").await;
@@ -265,7 +280,11 @@ async fn run_crash(platform: Platform, death: &CrashCase) {
         click_approve(&world);
         nod
     };
-    assert_invariants(&mut world, death.receipt).await;
+    if death.wish == RECEIPT_ONLY {
+        assert_receipt_only(&mut world, death.receipt).await;
+    } else {
+        assert_invariants(&mut world, death.receipt).await;
+    }
     world.kill_program(nod).await;
     world.finish().await;
 }

@@ -1,14 +1,83 @@
-//! A database of an earlier build is carried over, also by a build that is killed again and again while it migrates.
-//! `NOD_TEST_EARLIER_BUILD` names the program of the earlier one:
+//! A database of an earlier build is carried over, also by a build that is killed again and again while it migrates. For
+//! some of the stories `NOD_TEST_EARLIER_BUILD` names the program of the earlier one:
 //! `NOD_TEST_EARLIER_BUILD=PATH scripts/test --test stories -- --ignored crash::upgrade`
 
 use std::time::Duration;
 
-use nod_tests::{Program, World, find_link};
+use nod_store::store::MIGRATOR;
+use nod_tests::{Program, TestDatabase, World, find_link, max_wait};
+use sqlx::{AssertSqlSafe, PgPool};
 use tokio::time::sleep;
 
 use super::invariants::{ExpectedReceipt, assert_invariants, wait_for_text};
 use super::{NOD, click_approve};
+
+/// The last migration before turns, lanes and records were stored as they are now.
+const EARLIER: i64 = 41;
+/// What a migration must not lose.
+const KEPT: [&str; 7] = ["runs", "messages", "run_steps", "deliveries", "approvals", "effects", "jobs"];
+
+/// Twenty thousand runs, and Nod is killed in the middle of the migration that numbers their turns.
+#[tokio::test]
+async fn a_large_database_is_carried_over_whole() {
+    let world = World::with_real_clock().await;
+    let database = TestDatabase::with_samples_until(EARLIER).await;
+    let pool = database.pool(2).await;
+    sqlx::raw_sql(include_str!("large_database.sql")).execute(&pool).await.unwrap();
+    let before = count_kept(&pool).await;
+    let mut env = world.env.clone();
+    env.insert("NOD_DATABASE__URL".to_owned(), database.url.clone());
+    let env: Vec<(String, String)> = env.into_iter().collect();
+    let program = Program::start(NOD, &env);
+    let migrates = "select exists (select 1 from pg_stat_activity where datname = current_database()
+         and pid <> pg_backend_pid() and state = 'active' and clock_timestamp() - xact_start > interval '200 ms')";
+    wait_until(&pool, migrates).await;
+    program.kill().await;
+    let alone = "select not exists (select 1 from pg_stat_activity where datname = current_database() and state = 'active'
+         and pid <> pg_backend_pid())";
+    wait_until(&pool, alone).await;
+    let newest = MIGRATOR.iter().map(|migration| migration.version).max().unwrap();
+    let applied = applied_version(&pool).await;
+    assert!((EARLIER..newest).contains(&applied), "killed too early or too late: {applied}");
+    let program = Program::start(NOD, &env);
+    wait_until(&pool, &format!("select max(version) = {newest} from _sqlx_migrations where success")).await;
+    program.kill().await;
+    assert_eq!(count_kept(&pool).await, before);
+    let unnumbered: i64 = sqlx::query_scalar(
+        "select count(*) from (select run_id from messages group by run_id having max(turn_number) + 1 <> count(*)) wrong",
+    )
+    .fetch_one(&pool)
+    .await
+    .unwrap();
+    assert_eq!(unnumbered, 0);
+    pool.close().await;
+    database.drop_database().await;
+    world.finish().await;
+}
+
+async fn count_kept(pool: &PgPool) -> Vec<(&'static str, i64)> {
+    let mut counts = Vec::new();
+    for table in KEPT {
+        let counted = sqlx::query_scalar(AssertSqlSafe(format!("select count(*) from {table}")));
+        counts.push((table, counted.fetch_one(pool).await.unwrap()));
+    }
+    counts
+}
+
+async fn wait_until(pool: &PgPool, holds: &str) {
+    let until = tokio::time::Instant::now() + max_wait();
+    while !sqlx::query_scalar::<_, bool>(AssertSqlSafe(holds)).fetch_one(pool).await.unwrap() {
+        assert!(tokio::time::Instant::now() < until, "never: {holds}");
+        sleep(Duration::from_millis(5)).await;
+    }
+}
+
+async fn applied_version(pool: &PgPool) -> i64 {
+    sqlx::query_scalar("select max(version) from _sqlx_migrations where success")
+        .fetch_one(pool)
+        .await
+        .unwrap()
+}
 
 fn earlier_build() -> String {
     std::env::var("NOD_TEST_EARLIER_BUILD").expect("NOD_TEST_EARLIER_BUILD is not set")
@@ -21,10 +90,7 @@ async fn kill_while_it_migrates(world: &World) {
         let program = Program::start(NOD, &env);
         sleep(Duration::from_millis(millis)).await;
         program.kill().await;
-        let applied: i64 = sqlx::query_scalar("select max(version) from _sqlx_migrations where success")
-            .fetch_one(&world.pool)
-            .await
-            .unwrap();
+        let applied = applied_version(&world.pool).await;
         eprintln!("killed after {millis} ms: the database is at {applied}");
     }
 }
