@@ -46,7 +46,7 @@ pub(crate) async fn has_posted_in_channel(
              join conversations c on c.tenant_id = ch.tenant_id and c.channel_id = ch.id
              join deliveries d on d.tenant_id = c.tenant_id and d.conversation_id = c.id
              where ch.tenant_id = $1 and ch.platform = $2 and ch.workspace = $3 and not ch.is_dm
-                 and d.target is null and d.posted_message is not null) as "any!""#,
+                 and c.private_with is null and d.target is null and d.posted_message is not null) as "any!""#,
         tenant.0,
         platform,
         workspace

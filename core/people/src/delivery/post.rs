@@ -5,13 +5,15 @@ use chrono::TimeDelta;
 use super::sql::{self, Delivery, NewDelivery, PostSlot};
 use crate::context::Chat;
 use crate::conversations::{self, ConversationLocation};
-use crate::people;
+use crate::work::PeopleJob;
+use crate::{people, progress};
 use nod_contract::card::{Action, Block, Card, OnClick, Style};
 use nod_contract::chat::{ChatAdapter, ChatError, DeliveryTarget, MessageLookup, PostedMessage, Shown};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, PersonId, TenantId};
 use nod_store::jobs::{Claim, Loaded, WorkError, sql as jobs};
 use sqlx::PgConnection;
+use uuid::Uuid;
 
 /// After this many attempts without an answer from the platform, a message is given up; its row says so.
 const MAX_ATTEMPTS: i32 = 20;
@@ -76,6 +78,10 @@ pub async fn deliver(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), W
         return Ok(());
     }
     let target = target.ok_or("nobody to write to")?;
+    // It was moved to a person after this job was enqueued, and two lanes could post it twice.
+    if delivery.target.is_some() && own_lane(&delivery, &venue) != claim.lane {
+        return move_to_own_lane(core, claim, &delivery, &venue).await;
+    }
     if delivery.posted_version == Some(delivery.version) {
         return complete_job(core, claim).await;
     }
@@ -104,16 +110,18 @@ pub async fn deliver(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), W
             let mut conn = core.pool.acquire().await?;
             Ok(jobs::put_off(&mut conn, claim, core.now() + wait).await?)
         }
-        Err(ChatError::Gone) => post_again(core, claim, &delivery, "it was deleted").await,
+        Err(ChatError::Gone) => handle_deleted_message(core, claim, delivery.id).await,
         Err(ChatError::UnknownOutcome(reason)) if claim.attempt < MAX_ATTEMPTS => Err(reason.into()),
         Err(ChatError::UnknownOutcome(reason)) => {
             handle_rejection(core, claim, &delivery, &venue, &target, &reason, false).await
         }
-        // Nobody would read what it says now: it might be what became of an act.
-        Err(ChatError::Rejected { code } | ChatError::ChannelClosed { code })
-            if delivery.posted_message.is_some() && !card.is_empty() =>
+        Err(ChatError::ChannelClosed { code })
+            if delivery.posted_message.is_some()
+                && matches!(target, DeliveryTarget::Channel { .. })
+                && !card.is_empty()
+                && !venue.channel_ref.is_dm =>
         {
-            post_again(core, claim, &delivery, &code).await
+            move_to_requester(core, claim, &delivery, &venue, &code).await
         }
         Err(ChatError::Rejected { code }) => {
             handle_rejection(core, claim, &delivery, &venue, &target, &code, false).await
@@ -124,12 +132,12 @@ pub async fn deliver(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), W
     }
 }
 
-/// The posted message cannot be updated: posts its current card as a new one.
-async fn post_again(core: &Chat, claim: &Claim, delivery: &Delivery, reason: &str) -> Result<(), WorkError> {
-    tracing::info!(delivery = %delivery.id, reason, "a message could not be updated; posting it again");
+/// The message to update was deleted on the platform: posts its current card as a new message.
+async fn handle_deleted_message(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), WorkError> {
+    tracing::info!(delivery = %id, "the message was deleted; posting it again");
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
-    sql::mark_removed(&mut tx, claim.tenant, delivery.id, None).await?;
+    sql::mark_removed(&mut tx, claim.tenant, id, None).await?;
     jobs::reschedule(&mut tx, claim, core.now(), None, false).await?;
     Ok(tx.commit().await?)
 }
@@ -244,6 +252,72 @@ async fn complete_job(core: &Chat, claim: &Claim) -> Result<(), WorkError> {
     Ok(jobs::complete(&mut conn, claim).await?)
 }
 
+/// The channel of a posted message is closed to us by now. What is read there stays as it was, and might ask for an approval
+/// that was given, so what the message says now is posted to the person whom it answers; the line that Nod is working is
+/// not worth that. The conversation goes on where it was: a channel can be closed for a while.
+async fn move_to_requester(
+    core: &Chat,
+    claim: &Claim,
+    delivery: &Delivery,
+    venue: &ConversationLocation,
+    code: &str,
+) -> Result<(), WorkError> {
+    tracing::warn!(delivery = %delivery.id, code, "a message cannot be updated in its channel");
+    let (tenant, now) = (claim.tenant, core.now());
+    let mut tx = core.begin().await?;
+    let mut moved = delivery.clone();
+    if let Some(run) = delivery.run.filter(|run| delivery.id != progress::id(*run))
+        && let Some(person) = sql::find_person_id(&mut tx, tenant, run).await?
+    {
+        moved.target = dm_target(&mut tx, tenant, venue, person).await?.or(moved.target);
+    }
+    let target = moved.target.as_ref().filter(|target| Some(*target) != delivery.target.as_ref());
+    if target.is_some() {
+        enqueue_in_own_lane(&mut tx, tenant, &moved, venue, now).await?;
+    }
+    jobs::assert_lease(&mut tx, claim).await?;
+    sql::mark_rejected(&mut tx, tenant, delivery.id, code).await?;
+    if let Some(target) = target {
+        add_moved_note(&mut tx, tenant, delivery.id).await?;
+        sql::update_target(&mut tx, tenant, delivery.id, target).await?;
+        sql::mark_removed(&mut tx, tenant, delivery.id, None).await?;
+    }
+    jobs::complete(&mut tx, claim).await?;
+    Ok(tx.commit().await?)
+}
+
+/// Ends a job of a message that was moved after the job was enqueued.
+async fn move_to_own_lane(
+    core: &Chat,
+    claim: &Claim,
+    delivery: &Delivery,
+    venue: &ConversationLocation,
+) -> Result<(), WorkError> {
+    let mut tx = core.begin().await?;
+    enqueue_in_own_lane(&mut tx, claim.tenant, delivery, venue, core.now()).await?;
+    jobs::assert_lease(&mut tx, claim).await?;
+    jobs::complete(&mut tx, claim).await?;
+    Ok(tx.commit().await?)
+}
+
+/// Enqueues the post of a message that goes to a person; that lane is locked before a channel's.
+async fn enqueue_in_own_lane(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    delivery: &Delivery,
+    venue: &ConversationLocation,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let work = PeopleJob::DeliverMessage { delivery: delivery.id };
+    jobs::enqueue(conn, tenant, own_lane(delivery, venue), &work, now, now).await
+}
+
+/// Returns the lane of a message with a target of its own, which might be on another platform than its conversation.
+fn own_lane(delivery: &Delivery, venue: &ConversationLocation) -> Uuid {
+    let venue = ConversationLocation { platform: delivery.platform.clone(), ..venue.clone() };
+    super::lane(&venue, delivery.target.as_ref())
+}
+
 /// The platform rejected the message for good. If the channel is closed to us, the message goes where the person can
 /// still read it; if the message itself is rejected, a plain line says so instead.
 async fn handle_rejection(
@@ -277,19 +351,10 @@ async fn handle_rejection(
                 None => None,
             };
             if let Some(person) = person
-                && let Some(target) = dm_target(&mut tx, tenant, venue, person).await?
+                && dm_target(&mut tx, tenant, venue, person).await?.is_some()
             {
-                let note = Block::Note("I can't post where you asked, so here it is.".to_owned());
-                // It may have changed since it was loaded.
-                let card = sql::lock_card(&mut tx, tenant, delivery.id).await?.ok_or("no such delivery")?;
-                if !card.is_empty() {
-                    sql::update_card(&mut tx, tenant, delivery.id, &card.with_block(note)).await?;
-                }
-                // What goes to its conversation goes to the person by now, in the lane in which it is redrawn.
-                if delivery.target.is_some() {
-                    sql::update_target(&mut tx, tenant, delivery.id, &target).await?;
-                }
-                // At once, and still before the messages sent after it.
+                add_moved_note(&mut tx, tenant, delivery.id).await?;
+                // It goes to the person by now. At once, and still before the messages sent after it.
                 jobs::reschedule(&mut tx, claim, now, None, false).await?;
                 return Ok(tx.commit().await?);
             }
@@ -301,7 +366,7 @@ async fn handle_rejection(
                 id: core.id(),
                 conversation: delivery.conversation,
                 run: None,
-                platform: &venue.platform,
+                platform: &delivery.platform,
                 target: delivery.target.as_ref(),
                 opens_thread: false,
                 card: &card,
@@ -313,6 +378,15 @@ async fn handle_rejection(
     }
     jobs::complete(&mut tx, claim).await?;
     Ok(tx.commit().await?)
+}
+
+/// Says why a message is where nobody asked for it. It may have changed since it was loaded.
+async fn add_moved_note(conn: &mut PgConnection, tenant: TenantId, id: DeliveryId) -> sqlx::Result<()> {
+    let note = Block::Note("I can't post where you asked, so here it is.".to_owned());
+    match sql::lock_card(conn, tenant, id).await? {
+        Some(card) if !card.is_empty() => sql::update_card(conn, tenant, id, &card.with_block(note)).await,
+        _ => Ok(()),
+    }
 }
 
 /// Replaces a message that the platform does not accept; the log has its code.

@@ -335,9 +335,8 @@ pub(super) async fn refresh_decided(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let all = sql::list_on_card(conn, tenant, at).await?;
-    // Its lane is a person's, and the home pages of `show` are locked last.
-    remind::close_reminder(conn, tenant, &all, now).await?;
-    show(conn, tenant, &all, now).await
+    show(conn, tenant, &all, now).await?;
+    remind::close_reminder(conn, tenant, &all, now).await
 }
 
 /// Shows what became of all requests of one card.

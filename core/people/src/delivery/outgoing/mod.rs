@@ -147,7 +147,7 @@ pub async fn finish_job(
     let mut messages: BTreeMap<DeliveryId, OutgoingMessage> =
         messages.into_iter().map(|message| (message.id(), message)).collect();
     completion.finish(finished.rows, |claim| match claim.job() {
-        Ok(PeopleJob::DeliverMessage { delivery }) if finished.begun.contains(&claim.job) => {
+        Ok(PeopleJob::DeliverMessage { delivery }) if finished.leased_jobs.contains(&claim.job) => {
             messages.remove(&delivery).map(OutgoingMessage::into_loaded)
         }
         _ => None,

@@ -75,11 +75,11 @@ impl<'a> SentMessage<'a> {
 
 /// What the statement that ended a job has begun.
 #[derive(Default)]
-pub(super) struct Finished {
+pub(super) struct FinishedJob {
     pub(super) rows: Vec<ClaimRow>,
     /// The jobs of the messages that have their place under the rate limit and go where this process knows. What else is
     /// claimed loads itself.
-    pub(super) begun: BTreeSet<i64>,
+    pub(super) leased_jobs: BTreeSet<i64>,
     /// The person's open home pages.
     pub(super) homes: Vec<Home>,
 }
@@ -93,7 +93,7 @@ pub(super) async fn finish_job(
     messages: &[SentMessage<'_>],
     claims: bool,
     person: PersonId,
-) -> sqlx::Result<Finished> {
+) -> sqlx::Result<FinishedJob> {
     let rows = sqlx::query!(
         r#"with sent as materialized (select * from send_messages($1, $2, $3, $4)),
          ended as materialized (
@@ -120,10 +120,10 @@ pub(super) async fn finish_job(
     )
     .fetch_all(conn)
     .await?;
-    let mut finished = Finished::default();
+    let mut finished = FinishedJob::default();
     for row in rows {
         finished.homes = row.homes.map(|homes| homes.0).unwrap_or_default();
-        finished.begun.extend(row.id.filter(|_| row.is_sent));
+        finished.leased_jobs.extend(row.id.filter(|_| row.is_sent));
         finished.rows.push(ClaimRow {
             tenant_id: row.tenant_id,
             lane_id: row.lane_id,
