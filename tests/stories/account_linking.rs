@@ -218,7 +218,7 @@ async fn what_was_asked_in_one_place_can_be_decided_in_the_other_and_only_once()
     ");
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
     world.send_click(&late).await;
-    insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: Ana Silva already approved this (Fri 6 Mar 2026, 09:30 WET): sent 09:30 WET.");
+    insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: You already approved this (Fri 6 Mar 2026, 09:30 WET): sent 09:30 WET.");
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
     world.switch_platform();
     insta::assert_snapshot!(world.read_new("general"), @r"

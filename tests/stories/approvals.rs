@@ -103,7 +103,7 @@ async fn a_second_press_changes_nothing(platform: Platform) {
     // Two clicks before the card has changed: one wins, the other gets an explanation.
     world.click_twice("ana", "general", "Approve & send").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: Ana Silva already approved this (Fri 6 Mar 2026, 09:30 WET): it hasn't started, and Undo still works.");
+        insta::assert_snapshot!(world.read_ephemerals("ana"), @"(ana only) nod: You already approved this (Fri 6 Mar 2026, 09:30 WET): it hasn't started, and Undo still works.");
     }
     world.advance_past_undo_window().await;
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);

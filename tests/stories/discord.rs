@@ -140,15 +140,15 @@ async fn what_is_wrong_in_a_form_is_said_with_what_was_typed() {
     insta::assert_snapshot!(world.read_ephemerals("ana"), @r"
         (ana only) nod: # That wasn't saved.
         ⚠ Zoe isn't in this workspace, so I need an address.
-        bcc  —
-        body  Hi Bo,
+        To  Zoe
+        Cc  —
+        Bcc  —
+        Subject  Running late
+        Body  Hi Bo,
 
         I'm running late.
 
         Ana
-        cc  —
-        subject  Running late
-        to  Zoe
     ");
     world.model.will(Answer::text("All right."));
     world.click("ana", "general", "Deny").await;

@@ -401,8 +401,8 @@ async fn forms_that_should_not_come_say_so_and_do_nothing(platform: Platform) {
             One address contains characters that can't be used.
             A subject has to fit on one line.
             This was edited after you saw it. Please look at the card again before you decide.
-            Ana Silva already approved this (Fri 6 Mar 2026, 09:30 WET): sent 09:30 WET.
-            Ana Silva already approved this (Fri 6 Mar 2026, 09:30 WET): sent 09:30 WET.
+            You already approved this (Fri 6 Mar 2026, 09:30 WET): sent 09:30 WET.
+            You already approved this (Fri 6 Mar 2026, 09:30 WET): sent 09:30 WET.
         ");
     }
     assert_eq!(world.google.inbox("bo@acme.test")[0].subject, "Forged");

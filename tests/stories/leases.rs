@@ -196,7 +196,7 @@ async fn a_message_begins_with_its_commit_if_its_lane_is_free_and_has_a_place() 
     sqlx::query(place).bind(OWN).bind(full).execute(&mut *conn).await.unwrap();
     assert_eq!(send(&mut conn, conversation, full, Some(1.0)).await, [(false, Some(4))]);
     assert_eq!(send(&mut conn, conversation, unpaced, None).await, []);
-    // It goes on with one person, which whoever sends might not know.
+    // It goes on with one person, which the sender might not know.
     let private = "update conversations set private_with = (select id from people where tenant_id = $1 limit 1) where id = $2";
     sqlx::query(private).bind(OWN).bind(conversation).execute(&mut *conn).await.unwrap();
     assert_eq!(send(&mut conn, conversation, Uuid::new_v4(), Some(1.0)).await, [(false, Some(0))]);

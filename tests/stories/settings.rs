@@ -140,11 +140,11 @@ async fn hours_are_set_by_their_person(platform: Platform) {
             (ana only) nod: # That wasn't saved.
             ⚠ I don't know the time zone or city “Europe/Berln”. Did you mean Europe/Berlin, Europe/Dublin, Europe/Belgrade?
             ⚠ Use hours like “09:00-17:00”.
-            buffer  0
-            days  Mon-Fri
-            hours  9-9
-            notice  0
-            zone  Europe/Berln
+            Zone  Europe/Berln
+            Days  Mon-Fri
+            Hours  9-9
+            Buffer  0
+            Notice  0
         "),
     }
     if platform == Platform::Discord {

@@ -109,7 +109,7 @@ async fn presses_on_what_was_undone_are_told_so(platform: Platform) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(said, @r"
             (ana only) nod: You already undid this.
-            (ana only) nod: Ana Silva undid this (Fri 6 Mar 2026, 09:30 WET): not sent.
+            (ana only) nod: You undid this (Fri 6 Mar 2026, 09:30 WET): not sent.
         ");
     }
     world.advance_past_undo_window().await;

@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 
 use nod_contract::card::{Action, Block, Card, Field, FieldError, Form};
+use nod_contract::text::capitalize;
 use serde_json::{Value, json};
 
 use crate::text::char_count;
@@ -81,6 +82,21 @@ pub fn values(data: &Value) -> BTreeMap<String, String> {
         fields.entry(field.to_owned()).or_default().insert(number, (gap, typed));
     }
     fields.into_iter().map(|(field, pieces)| (field, join_chunks(pieces.into_values()))).collect()
+}
+
+/// Returns the values of a submitted modal in its order, with the names of their fields: a submission has no labels.
+#[must_use]
+pub fn typed_rows(data: &Value) -> Vec<(String, String)> {
+    let mut values = values(data);
+    let ids = data["components"].as_array().into_iter().flatten().flat_map(inner_components);
+    let fields = ids.filter_map(|input| Some(parse_chunk_id(input["custom_id"].as_str()?).0));
+    let mut rows = Vec::new();
+    for field in fields {
+        if let Some(value) = values.remove(field) {
+            rows.push((capitalize(&field.replace('_', " ")), value));
+        }
+    }
+    rows
 }
 
 /// Returns the content of a label, or of an action row.

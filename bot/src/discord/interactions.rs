@@ -354,7 +354,7 @@ fn pages(form: &Form) -> Vec<Card> {
 
 /// Adds the typed values, as far as one message shows them, because a form closes when it is submitted.
 fn with_submitted_text(card: Card, data: &Value) -> Card {
-    let typed: Vec<(String, String)> = form::values(data).into_iter().collect();
+    let typed = form::typed_rows(data);
     if typed.is_empty() { card } else { card.with_block(Block::Fields(typed)) }
 }
 

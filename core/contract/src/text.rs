@@ -8,6 +8,13 @@ pub fn normalize_label(text: &str) -> String {
     text.trim().trim_end_matches(['!', '.']).trim_end().to_lowercase()
 }
 
+/// Writes the first letter as at the beginning of a sentence.
+#[must_use]
+pub fn capitalize(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// Formats 100000 as "100,000".
 pub fn group_digits(number: usize) -> String {
     let digits = number.to_string();

@@ -168,8 +168,14 @@ fn crash_cases() -> Vec<CrashCase> {
         receipt_only_case("before it went out, and its receipt is the answer", Google(SEND, HangBefore)),
         receipt_only_case("after it went out, and its receipt is the answer", Google(SEND, HangAfter)),
         receipt_only_case("before the look, and the receipt is the answer", Google(GET_MESSAGE, HangBefore)),
-        receipt_only_case("before the receipt stands", Chat(ChatOperation::UpdateMessage, HangBefore)),
-        receipt_only_case("after the receipt stands", Chat(ChatOperation::UpdateMessage, HangAfter)),
+        receipt_only_case(
+            "before the card changed, and its receipt is the answer",
+            Chat(ChatOperation::UpdateMessage, HangBefore),
+        ),
+        receipt_only_case(
+            "after the card changed, and its receipt is the answer",
+            Chat(ChatOperation::UpdateMessage, HangAfter),
+        ),
         receipt_only_case("somewhere around its receipt", AfterMillis(60)),
         survived_case("the draft's answer is lost", Google(CREATE, DropResponse)),
         survived_case("the answer is lost", Google(SEND, DropResponse)),

@@ -25,15 +25,20 @@ pub fn search_words(name: &str) -> Option<Vec<String>> {
     (fits && !words.is_empty()).then_some(words)
 }
 
-/// Returns those of `contacts` that fit, except `me` and the `people` of the workspace who are offered already. Of an
-/// address, only the first contact is taken.
+/// Returns those of `contacts` that fit, except `me` and the `people` of the workspace who are offered already. An address
+/// is offered once, with a name if one of them shows it: a mail to it often has none.
 pub fn choices(words: &[String], contacts: &[Contact], people: &[Choice], me: &Principal) -> Vec<Choice> {
     let mut choices: Vec<Choice> = Vec::new();
-    for contact in contacts.iter().filter(|contact| is_match(contact, words)) {
+    let fitting = || contacts.iter().filter(|contact| is_match(contact, words));
+    for contact in fitting() {
         let is = |address: &str| address.eq_ignore_ascii_case(&contact.email);
         let known = people.iter().chain(&choices).any(|choice| is(&choice.value));
         if !known && !me.email.as_deref().is_some_and(is) {
-            let label = label(contact);
+            let mut labels = fitting().filter(|other| is(&other.email)).filter_map(label);
+            let first = labels.next();
+            let is_named = |label: &String| !is(label.trim_end_matches(SOURCE));
+            let named = first.clone().into_iter().chain(labels).find(is_named);
+            let label = named.or(first);
             choices.extend(label.map(|label| Choice { label, value: contact.email.clone() }));
         }
     }
@@ -114,6 +119,8 @@ mod tests {
         let all = [
             contact("Kim, Zoe", "zoe@partner.example"),
             contact("", "zoe.kim@far.example"),
+            contact("zoe.kim@far.example", "zoe.kim@far.example"),
+            contact("Zoe K", "zoe.kim@far.example"),
             contact("Zoë Kim", "z@far.example"),
             contact("Zoe Kim", "ANA@acme.test"),
             contact("Zoe Stone", "ZOE@partner.example"),
@@ -123,7 +130,10 @@ mod tests {
         let stone = Choice { label: "Zoe Stone, Sales".to_owned(), value: "Stone@acme.test".to_owned() };
         assert_eq!(
             labels("zoe", &all, &[stone]),
-            ["Kim, Zoe (zoe@partner.example) · from your email", "zoe.kim@far.example · from your email"]
+            [
+                "Kim, Zoe (zoe@partner.example) · from your email",
+                "Zoe K (zoe.kim@far.example) · from your email"
+            ]
         );
         assert_eq!(labels("Zoe Kim", &all, &[]).len(), 2);
         assert_eq!(labels("O'Neil", &[contact("Sam O’Neil", "sam@far.example")], &[]).len(), 1);

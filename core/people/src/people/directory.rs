@@ -122,9 +122,15 @@ async fn write(
 ) -> sqlx::Result<()> {
     let now = core.now();
     let mut tx = core.begin().await?;
+    let mut people = Vec::new();
     for profile in page {
         let person =
             sql::find_or_create(&mut tx, tenant, platform, workspace, &profile.user, core.id(), now).await?;
+        people.push((person, profile));
+    }
+    // The directory of another platform lists the same people in another order.
+    people.sort_by_key(|(person, _)| *person);
+    for (person, profile) in people {
         sql::update_profile(&mut tx, tenant, person, platform, workspace, profile, asked).await?;
     }
     tx.commit().await

@@ -11,7 +11,7 @@ use nod_contract::clock::Timestamp;
 use nod_contract::hidden_chars::{self, show_hidden_chars};
 use nod_contract::ids::PersonId;
 use nod_contract::provider;
-use nod_contract::text::group_digits;
+use nod_contract::text::{capitalize, group_digits};
 use nod_contract::tool::{Preview, Summary, ToolError, ToolOutput};
 use nod_when::when::{local_second, local_time};
 
@@ -375,12 +375,6 @@ fn failure_reason(fault: &ToolError) -> String {
         | ToolError::Ask { .. }
         | ToolError::RateLimited { .. } => fault.to_string(),
     }
-}
-
-/// Writes the first letter as at the beginning of a sentence.
-fn capitalize(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Drops the full stop that the card adds.

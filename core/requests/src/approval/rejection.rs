@@ -17,7 +17,10 @@ pub(super) fn rejection_text(approval: &Approval, by: PersonId, revision: i32, n
     if let Some(why) = not_decider_text(approval, by) {
         return why;
     }
-    let name = approval.decided_by.as_ref().unwrap_or(owner);
+    let name = match approval.role(by) {
+        Role::Owner if approval.decided_by.as_ref().is_none_or(|by| by == owner) => "You",
+        _ => approval.decided_by.as_ref().unwrap_or(owner).as_str(),
+    };
     let not_done = &approval.preview.labels.not_done;
     let at =
         approval.decided_at.map_or_else(String::new, |at| format!(" ({})", local_time(at, &approval.zone)));
@@ -189,7 +192,7 @@ pub(super) mod tests {
             items: Vec::new(),
         };
         let unknown = ToolError::UnknownOutcome { reason: String::new() };
-        let yes = "Ana already approved this (Fri 6 Mar 2026, 09:30 UTC): ";
+        let yes = "You already approved this (Fri 6 Mar 2026, 09:30 UTC): ";
         let table = [
             (Status::Approved, end(false, None), format!("{yes}it hasn't started, and Undo still works.")),
             (Status::Approved, end(true, None), format!("{yes}it's under way (sending).")),
@@ -204,11 +207,11 @@ pub(super) mod tests {
                 end(true, Some(Err(unknown))),
                 format!("{yes}I can't tell yet whether it went through."),
             ),
-            (Status::Denied, None, "Ana already denied this (Fri 6 Mar 2026, 09:30 UTC).".into()),
+            (Status::Denied, None, "You already denied this (Fri 6 Mar 2026, 09:30 UTC).".into()),
             (
                 Status::Undone,
                 end(false, None),
-                "Ana undid this (Fri 6 Mar 2026, 09:30 UTC): not sent.".into(),
+                "You undid this (Fri 6 Mar 2026, 09:30 UTC): not sent.".into(),
             ),
             (Status::Superseded, None, "A newer request replaced this one. Please use that card.".into()),
             (

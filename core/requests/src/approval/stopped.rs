@@ -6,6 +6,7 @@ use super::{Approval, Status, co_approval};
 use nod_contract::card::{Action, Block, Card, OnClick, Row, Style, truncate};
 use nod_contract::hidden_chars::show_hidden_chars;
 use nod_contract::outside::{AskedBy, Source};
+use nod_contract::text::capitalize;
 use nod_contract::tool::{Preview, quote_title};
 
 /// Returns the text that asked for it, while nobody here has agreed to it.
@@ -79,19 +80,13 @@ fn subject_of(by: &AskedBy) -> String {
     let title = by.title.as_deref().filter(|title| !source.contains(*title)).map(quote);
     match (title, source.strip_prefix("an email from ")) {
         (Some(title), Some(from)) => format!("{title} from {from}"),
-        (Some(title), None) => format!("{}, {title},", capitalised(source)),
-        (None, _) => capitalised(source),
+        (Some(title), None) => format!("{}, {title},", capitalize(source)),
+        (None, _) => capitalize(source),
     }
 }
 
 fn quote(title: &str) -> String {
     quote_title(&show_hidden_chars(title))
-}
-
-fn capitalised(words: &str) -> String {
-    let mut letters = words.chars();
-    let first = letters.next().map(char::to_uppercase).into_iter().flatten();
-    first.chain(letters).collect()
 }
 
 /// What kind of text a source is, in the words of the card.
