@@ -5,15 +5,13 @@ use chrono::TimeDelta;
 use super::sql::{self, Delivery, NewDelivery, PostSlot};
 use crate::context::Chat;
 use crate::conversations::{self, ConversationLocation};
-use crate::work::PeopleJob;
-use crate::{people, progress};
+use crate::people;
 use nod_contract::card::{Action, Block, Card, OnClick, Style};
 use nod_contract::chat::{ChatAdapter, ChatError, DeliveryTarget, MessageLookup, PostedMessage, Shown};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, PersonId, TenantId};
 use nod_store::jobs::{Claim, Loaded, WorkError, sql as jobs};
 use sqlx::PgConnection;
-use uuid::Uuid;
 
 /// After this many attempts without an answer from the platform, a message is given up; its row says so.
 const MAX_ATTEMPTS: i32 = 20;
@@ -78,10 +76,6 @@ pub async fn deliver(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), W
         return Ok(());
     }
     let target = target.ok_or("nobody to write to")?;
-    // It was moved to a person after this job was enqueued, and two lanes could post it twice.
-    if delivery.target.is_some() && own_lane(&delivery, &venue) != claim.lane {
-        return move_to_own_lane(core, claim, &delivery, &venue).await;
-    }
     if delivery.posted_version == Some(delivery.version) {
         return complete_job(core, claim).await;
     }
@@ -114,14 +108,6 @@ pub async fn deliver(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), W
         Err(ChatError::UnknownOutcome(reason)) if claim.attempt < MAX_ATTEMPTS => Err(reason.into()),
         Err(ChatError::UnknownOutcome(reason)) => {
             handle_rejection(core, claim, &delivery, &venue, &target, &reason, false).await
-        }
-        Err(ChatError::ChannelClosed { code })
-            if delivery.posted_message.is_some()
-                && matches!(target, DeliveryTarget::Channel { .. })
-                && !card.is_empty()
-                && !venue.channel_ref.is_dm =>
-        {
-            move_to_requester(core, claim, &delivery, &venue, &code).await
         }
         Err(ChatError::Rejected { code }) => {
             handle_rejection(core, claim, &delivery, &venue, &target, &code, false).await
@@ -252,72 +238,6 @@ async fn complete_job(core: &Chat, claim: &Claim) -> Result<(), WorkError> {
     Ok(jobs::complete(&mut conn, claim).await?)
 }
 
-/// The channel of a posted message is closed to us by now. What is read there stays as it was, and might ask for an approval
-/// that was given, so what the message says now is posted to the person whom it answers; the line that Nod is working is
-/// not worth that. The conversation goes on where it was: a channel can be closed for a while.
-async fn move_to_requester(
-    core: &Chat,
-    claim: &Claim,
-    delivery: &Delivery,
-    venue: &ConversationLocation,
-    code: &str,
-) -> Result<(), WorkError> {
-    tracing::warn!(delivery = %delivery.id, code, "a message cannot be updated in its channel");
-    let (tenant, now) = (claim.tenant, core.now());
-    let mut tx = core.begin().await?;
-    let mut moved = delivery.clone();
-    if let Some(run) = delivery.run.filter(|run| delivery.id != progress::id(*run))
-        && let Some(person) = sql::find_person_id(&mut tx, tenant, run).await?
-    {
-        moved.target = dm_target(&mut tx, tenant, venue, person).await?.or(moved.target);
-    }
-    let target = moved.target.as_ref().filter(|target| Some(*target) != delivery.target.as_ref());
-    if target.is_some() {
-        enqueue_in_own_lane(&mut tx, tenant, &moved, venue, now).await?;
-    }
-    jobs::assert_lease(&mut tx, claim).await?;
-    sql::mark_rejected(&mut tx, tenant, delivery.id, code).await?;
-    if let Some(target) = target {
-        add_moved_note(&mut tx, tenant, delivery.id).await?;
-        sql::update_target(&mut tx, tenant, delivery.id, target).await?;
-        sql::mark_removed(&mut tx, tenant, delivery.id, None).await?;
-    }
-    jobs::complete(&mut tx, claim).await?;
-    Ok(tx.commit().await?)
-}
-
-/// Ends a job of a message that was moved after the job was enqueued.
-async fn move_to_own_lane(
-    core: &Chat,
-    claim: &Claim,
-    delivery: &Delivery,
-    venue: &ConversationLocation,
-) -> Result<(), WorkError> {
-    let mut tx = core.begin().await?;
-    enqueue_in_own_lane(&mut tx, claim.tenant, delivery, venue, core.now()).await?;
-    jobs::assert_lease(&mut tx, claim).await?;
-    jobs::complete(&mut tx, claim).await?;
-    Ok(tx.commit().await?)
-}
-
-/// Enqueues the post of a message that goes to a person; that lane is locked before a channel's.
-async fn enqueue_in_own_lane(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    delivery: &Delivery,
-    venue: &ConversationLocation,
-    now: Timestamp,
-) -> sqlx::Result<()> {
-    let work = PeopleJob::DeliverMessage { delivery: delivery.id };
-    jobs::enqueue(conn, tenant, own_lane(delivery, venue), &work, now, now).await
-}
-
-/// Returns the lane of a message with a target of its own, which might be on another platform than its conversation.
-fn own_lane(delivery: &Delivery, venue: &ConversationLocation) -> Uuid {
-    let venue = ConversationLocation { platform: delivery.platform.clone(), ..venue.clone() };
-    super::lane(&venue, delivery.target.as_ref())
-}
-
 /// The platform rejected the message for good. If the channel is closed to us, the message goes where the person can
 /// still read it; if the message itself is rejected, a plain line says so instead.
 async fn handle_rejection(
@@ -351,10 +271,21 @@ async fn handle_rejection(
                 None => None,
             };
             if let Some(person) = person
-                && dm_target(&mut tx, tenant, venue, person).await?.is_some()
+                && let Some(target) = dm_target(&mut tx, tenant, venue, person).await?
             {
-                add_moved_note(&mut tx, tenant, delivery.id).await?;
-                // It goes to the person by now. At once, and still before the messages sent after it.
+                let note = Block::Note("I can't post where you asked, so here it is.".to_owned());
+                // It may have changed since it was loaded.
+                match sql::lock_card(&mut tx, tenant, delivery.id).await? {
+                    Some(card) if !card.is_empty() => {
+                        sql::update_card(&mut tx, tenant, delivery.id, &card.with_block(note)).await?;
+                    }
+                    _ => {}
+                }
+                // What goes to its conversation goes to the person by now, in the lane in which it is redrawn.
+                if delivery.target.is_some() || venue.channel_ref.is_dm {
+                    sql::update_target(&mut tx, tenant, delivery.id, &target).await?;
+                }
+                // At once, and still before the messages sent after it.
                 jobs::reschedule(&mut tx, claim, now, None, false).await?;
                 return Ok(tx.commit().await?);
             }
@@ -374,19 +305,43 @@ async fn handle_rejection(
             };
             super::enqueue(&mut tx, tenant, venue, &line, now).await?;
         }
+        _ if !first_refusal => copy_receipt(core, &mut tx, tenant, delivery, venue).await?,
         _ => {}
     }
     jobs::complete(&mut tx, claim).await?;
     Ok(tx.commit().await?)
 }
 
-/// Says why a message is where nobody asked for it. It may have changed since it was loaded.
-async fn add_moved_note(conn: &mut PgConnection, tenant: TenantId, id: DeliveryId) -> sqlx::Result<()> {
-    let note = Block::Note("I can't post where you asked, so here it is.".to_owned());
-    match sql::lock_card(conn, tenant, id).await? {
-        Some(card) if !card.is_empty() => sql::update_card(conn, tenant, id, &card.with_block(note)).await,
-        _ => Ok(()),
+/// Sends the person who asked a copy of a card that could not be updated in its channel, if it says what became of acts: it
+/// might be all that is said of them, and what stands in the channel still asks for an approval that was given.
+async fn copy_receipt(
+    core: &Chat,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    delivery: &Delivery,
+    venue: &ConversationLocation,
+) -> sqlx::Result<()> {
+    let (None, false, Some(run)) = (&delivery.target, venue.channel_ref.is_dm, delivery.run) else {
+        return Ok(());
+    };
+    if !sql::is_receipt(conn, tenant, delivery.id).await? {
+        return Ok(());
     }
+    let Some(person) = sql::find_person_id(conn, tenant, run).await? else { return Ok(()) };
+    let Some(target) = dm_target(conn, tenant, venue, person).await? else { return Ok(()) };
+    let note = Block::Note("I can't update this where you asked, so here it is.".to_owned());
+    let copy = NewDelivery {
+        id: core.id(),
+        conversation: delivery.conversation,
+        // Nothing follows it if it is refused too.
+        run: None,
+        platform: &venue.platform,
+        target: Some(&target),
+        opens_thread: false,
+        card: &delivery.card.clone().with_block(note),
+        only_for: None,
+    };
+    super::enqueue(conn, tenant, venue, &copy, core.now()).await
 }
 
 /// Replaces a message that the platform does not accept; the log has its code.

@@ -389,6 +389,24 @@ pub async fn mark_rejected(
     Ok(())
 }
 
+/// Returns whether a card says what became of acts, all of which are over.
+pub(super) async fn is_receipt(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: DeliveryId,
+) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(
+        r#"select coalesce(bool_or(e.id is not null) and bool_and(a.status <> 'pending'
+                 and (e.id is null or e.status in ('done', 'failed', 'unknown'))), false) as "is!"
+         from approvals a left join effects e on e.tenant_id = a.tenant_id and e.approval_id = a.id
+         where a.tenant_id = $1 and a.delivery_id = $2"#,
+        tenant.0,
+        id.0
+    )
+    .fetch_one(conn)
+    .await
+}
+
 pub(crate) async fn update_target(
     conn: &mut PgConnection,
     tenant: TenantId,
