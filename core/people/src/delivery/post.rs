@@ -239,7 +239,8 @@ async fn complete_job(core: &Chat, claim: &Claim) -> Result<(), WorkError> {
 }
 
 /// The platform rejected the message for good. If the channel is closed to us, the message goes where the person can
-/// still read it; if the message itself is rejected, a plain line says so instead.
+/// still read it; if the message itself is rejected, a plain line says so instead. A posted message that cannot be updated
+/// stays as it is, and its receipt is sent as a copy.
 async fn handle_rejection(
     core: &Chat,
     claim: &Claim,
